@@ -1,0 +1,37 @@
+# Two commands are enough: `make demo` to try it, `make test` to check it.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: install demo test check lock clean
+
+install: .venv/.installed
+.venv/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Signoff needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	@touch $@
+
+demo: .venv/.installed
+	$(BIN)/signoff demo $(ARGS)
+
+check: .venv/.installed-dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check
+	$(BIN)/pytest $(ARGS)
+
+# Needs uv (pip install uv). Names, versions and hashes only; no addresses.
+lock:
+	uv pip compile pyproject.toml --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
+	uv pip compile pyproject.toml --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-dev.lock
+
+clean:
+	rm -rf .venv .signoff dist
