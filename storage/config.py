@@ -1,0 +1,141 @@
+"""Settings from the environment, and signoff.toml. Built only in `__main__`, passed on as values."""
+
+import json
+import logging
+import os
+import tomllib
+from datetime import UTC, datetime, time
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import AfterValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from storage.clock import Clock, jumping, wall
+from storage.contract import Document, fingerprint
+from storage.errors import BadConfig
+
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+RELEASE = "0.1.0"
+
+
+class Settings(BaseSettings):
+    """What both processes read from the environment."""
+
+    model_config = SettingsConfigDict(env_prefix="SIGNOFF_", extra="ignore")
+
+    state: Path = Path(".signoff")
+    database_url: str = ""
+    config: Path = Path("signoff.toml")
+    clock: Path | None = None  # the demo's clock
+    parent: int = 0  # the supervisor; a process without its supervisor ends
+    log_level: str = "INFO"
+    log_json: bool = False
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.state / 'signoff.db'}"
+
+    def orphaned(self) -> bool:
+        return bool(self.parent) and os.getppid() != self.parent
+
+    def now(self) -> Clock:
+        return jumping(self.clock) if self.clock else wall
+
+
+def _zone(name: str) -> str:
+    if name not in available_timezones():
+        raise ValueError(f"there is no time zone '{name}'; use an IANA name such as America/New_York")
+    return name
+
+
+Zone = Annotated[str, AfterValidator(_zone)]
+
+
+class Window(Document):
+    """A maintenance window: on these days, from `start`, for some hours, in one zone."""
+
+    days: tuple[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"], ...] = DAYS  # type: ignore[assignment] # the literal's own values
+    start: time
+    hours: float = Field(gt=0, le=24)
+    zone: Zone
+    environments: tuple[str, ...] = ()
+
+
+class People(Document):
+    """Slack user ids."""
+
+    approvers: tuple[str, ...] = ()
+    admins: tuple[str, ...] = ()
+
+
+class Approvals(Document):
+    """How many people must approve a plan that changes something, by its risk."""
+
+    low: int = Field(default=1, ge=1)
+    medium: int = Field(default=1, ge=1)
+    high: int = Field(default=1, ge=1)
+
+
+class PolicyConfig(Document):
+    """How many approvals each risk needs, and how long a proposal waits."""
+
+    approvals: Approvals = Approvals()
+    expires_hours: float = Field(default=24.0, gt=0, le=720)
+    production: tuple[str, ...] = ("production", "prod")
+
+
+class SignoffConfig(Document):
+    """signoff.toml."""
+
+    zone: Zone = "UTC"  # how a time without a zone is read
+    people: People = People()
+    policy: PolicyConfig = PolicyConfig()
+    windows: dict[str, Window] = Field(default_factory=dict)
+    workers: tuple[str, ...] = ()
+    runbooks: tuple[Path, ...] = ()
+    inventory: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+
+    def version(self) -> str:
+        """Names the policy in force."""
+        rules = self.model_dump(mode="json", include={"people", "policy", "windows"})
+        return fingerprint(rules)[:12]
+
+
+def read_config(path: Path) -> SignoffConfig:
+    """Read signoff.toml; every problem is named with its place."""
+    try:
+        raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        return SignoffConfig.model_validate(raw)
+    except FileNotFoundError:
+        raise BadConfig(f"There is no {path}. Copy signoff.example.toml, or set SIGNOFF_CONFIG.") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise BadConfig(f"{path} cannot be read: {error}") from None
+    except ValidationError as error:
+        found = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)]
+        raise BadConfig(f"{path} has problems:\n  " + "\n  ".join(found)) from None
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = {"at": at, "level": record.levelname, "from": record.name, "message": record.getMessage()}
+        return json.dumps(
+            line | ({"error": self.formatException(record.exc_info)} if record.exc_info else {})
+        )
+
+
+def configure_logging(settings: Settings) -> None:
+    """One line per move on standard error."""
+    handler = logging.StreamHandler()
+    plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
+    handler.setFormatter(_Json() if settings.log_json else plain)
+    logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
+    for noisy in ("apscheduler", "alembic", "slack_bolt", "slack_sdk", "urllib3"):
+        logging.getLogger(noisy).setLevel(logging.ERROR)
+
+
+def local(moment: datetime, zone: str) -> datetime:
+    """The instant on the wall clock of a zone."""
+    return moment.astimezone(ZoneInfo(zone))

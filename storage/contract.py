@@ -1,0 +1,80 @@
+"""What a worker promises about one action, as published: the only thing planning knows of execution."""
+
+import hashlib
+from typing import Any, Literal
+
+import rfc8785
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+
+class Document(BaseModel):
+    """Frozen and closed: what was read is what is meant."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def fingerprint(value: JsonValue) -> str:
+    """SHA-256 over canonical JSON (RFC 8785)."""
+    return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+
+
+class Check(Document):
+    """One question to a report's data that code can answer; `name` is how people say it."""
+
+    field: str
+    op: Literal["eq", "ne", "lt", "le", "gt", "ge", "exists", "contains"]
+    value: JsonValue = None
+    name: str = ""
+
+
+class Entry(Document):
+    """What one inventory name stands for: the hash of its definition, and where it lives."""
+
+    binding: str
+    environment: str = ""
+
+
+class Contract(Document):
+    """One action of one worker."""
+
+    worker: str
+    action: str
+    summary: str
+    aliases: tuple[str, ...] = ()
+    parameters: dict[str, Any]
+    data: dict[str, Any]
+    changes: bool
+    repeat: Literal["safe", "unsafe"] = "unsafe"
+    timeout: float
+    typical: float
+    target: str = ""
+    undo: str = ""
+    criteria: dict[str, tuple[Check, ...]] = Field(default_factory=dict)
+    names: dict[str, dict[str, Entry]] = Field(default_factory=dict)
+
+    def hash(self) -> str:
+        """Of what an approver relies on. What the inventory holds is not part of it: that is the binding."""
+        return fingerprint(self.model_dump(mode="json", exclude={"summary", "aliases", "typical", "names"}))
+
+    def binding(self, parameters: dict[str, Any]) -> str:
+        """Hash of what the names among these parameters stand for today."""
+        entries = {
+            name: known[str(parameters[name])].binding
+            for name, known in self.names.items()
+            if str(parameters.get(name)) in known
+        }
+        return fingerprint(entries)  # type: ignore[arg-type] # dict[str, str] is JSON; dict is invariant
+
+    def environment(self, parameters: dict[str, Any]) -> str:
+        """Where a step with these parameters acts, or "" when nothing says."""
+        if "environment" in parameters:
+            return str(parameters["environment"])
+        found = (known.get(str(parameters.get(name))) for name, known in self.names.items())
+        return next((entry.environment for entry in found if entry and entry.environment), "")
+
+    def locks(self, parameters: dict[str, Any]) -> str:
+        """The target a step with these parameters holds while it runs, or "" for none."""
+        text = self.target
+        for name, value in parameters.items():
+            text = text.replace("{" + name + "}", str(value))
+        return text

@@ -1,0 +1,117 @@
+"""What lies on the desk between the processes: deliveries, capabilities, signs of life, and the outbox."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import col
+
+from storage.contract import Contract
+from storage.ledger import Ledger, rows
+from storage.tables import Capability, Delivery, Message, Process
+
+FRESH = timedelta(seconds=30)  # a process that has not been seen for longer counts as gone
+
+
+class Desk(Ledger):
+    """deliver, handled / publish, alive / whisper, unsent, sending, note_shown, put_off."""
+
+    def deliver(self, key: str, kind: str, body: dict[str, Any]) -> bool:
+        """Remember what Slack delivered; False when it was delivered before."""
+        try:
+            with self._write() as c:
+                number = c.execute(select(func.coalesce(func.max(col(Delivery.id)), 0) + 1)).scalar_one()
+                row = {"key": key, "id": number, "kind": kind, "body": body, "received_at": self.clock()}
+                c.execute(insert(Delivery).values(**row))
+        except IntegrityError:
+            return False
+        return True
+
+    def unhandled(self) -> list[Delivery]:
+        """Deliveries in the order they came that nobody has handled."""
+        with self._read() as c:
+            return rows(c, Delivery, col(Delivery.handled_at).is_(None), order=col(Delivery.id))
+
+    def handled(self, key: str) -> None:
+        with self._write() as c:
+            # The body may hold a person's words and a trigger; once handled, the key is all we need.
+            done = {"handled_at": self.clock(), "body": {}}
+            c.execute(update(Delivery).where(col(Delivery.key) == key).values(**done))
+
+    def publish(self, contracts: Iterable[Contract]) -> None:
+        """Say what this workers process can do. An action it no longer offers grows stale by itself."""
+        with self._write() as c:
+            for contract in contracts:
+                one = (col(Capability.worker) == contract.worker, col(Capability.action) == contract.action)
+                body = contract.model_dump(mode="json")
+                values = {"contract": body, "hash": contract.hash(), "seen_at": self.clock()}
+                if not c.execute(update(Capability).where(*one).values(**values)).rowcount:
+                    key = {"worker": contract.worker, "action": contract.action}
+                    c.execute(insert(Capability).values(**key, **values))
+
+    def contracts(self) -> list[Contract]:
+        """Everything any worker has published."""
+        with self._read() as c:
+            return [Contract.model_validate(row.contract) for row in rows(c, Capability)]
+
+    def alive(self, name: str, kind: str, release: str) -> None:
+        """A sign of life of one process."""
+        now = self.clock()
+        with self._write() as c:
+            values = {"kind": kind, "release": release, "seen_at": now}
+            if not c.execute(update(Process).where(col(Process.name) == name).values(**values)).rowcount:
+                c.execute(insert(Process).values(name=name, started_at=now, **values))
+
+    def processes(self, kind: str) -> list[Process]:
+        """The processes of that kind that were seen lately."""
+        with self._read() as c:
+            lately = col(Process.seen_at) > self.clock() - FRESH
+            return rows(c, Process, col(Process.kind) == kind, lately)
+
+    def whisper(self, key: str, *, channel: str, user: str, text: str, thread: str = "") -> None:
+        """Answer one person alone; said once per key."""
+        row = Message(key=key, kind="whisper", channel=channel, user=user, text=text, ts=thread, urgent=True)
+        row.not_before = self.clock()
+        try:
+            with self._write() as c:
+                c.execute(insert(Message).values(**row.model_dump(exclude={"id"})))
+        except IntegrityError:
+            return
+
+    def unsent(self) -> list[Message]:
+        """Messages that Slack does not show as wanted, and may be sent now: urgent ones first."""
+        with self._read() as c:
+            stale: ColumnElement[bool] = col(Message.wanted) > col(Message.shown)
+            due = (stale, col(Message.not_before) <= self.clock())
+            return sorted(rows(c, Message, *due), key=lambda message: (not message.urgent, message.id))
+
+    def sending(self, message: Message) -> None:
+        """About to call Slack: after a crash, this row is looked up before it is posted again."""
+        with self._write() as c:
+            one = update(Message).where(col(Message.id) == message.id)
+            c.execute(one.values(sending=message.wanted, tries=col(Message.tries) + 1))
+
+    def note_shown(self, message: Message, ts: str, *, next_at: datetime, problem: str = "") -> None:
+        """Slack shows this version now."""
+        with self._write() as c:
+            values = {"shown": message.wanted, "sending": 0, "tries": 0, "ts": ts, "problem": problem}
+            c.execute(update(Message).where(col(Message.id) == message.id).values(**values))
+            # What became urgent while this was being sent must not wait for the pause.
+            calm = or_(col(Message.wanted) == message.wanted, col(Message.urgent).is_(False))
+            pause = update(Message).where(col(Message.id) == message.id, calm)
+            c.execute(pause.values(not_before=next_at, urgent=False))
+
+    def forget(self, message: Message) -> None:
+        """The message was deleted in Slack: post it anew."""
+        with self._write() as c:
+            c.execute(update(Message).where(col(Message.id) == message.id).values(ts="", sending=0, shown=0))
+
+    def put_off(self, message: Message, until: datetime, *, problem: str, refused: bool) -> None:
+        """Slack did not take it now. Unless it refused, it may have: it is looked for before the next try."""
+        values: dict[str, Any] = {"not_before": until, "problem": problem}
+        if refused:
+            values["sending"] = 0
+        with self._write() as c:
+            c.execute(update(Message).where(col(Message.id) == message.id).values(**values))

@@ -1,0 +1,221 @@
+"""How a row moves: one transaction, one conditional update, one journal event, and what Slack shall show."""
+
+import logging
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+
+from sqlalchemy import ColumnElement, Connection, Engine, Table, insert, select, update
+from sqlmodel import SQLModel, col
+
+from storage.audit import event_hash
+from storage.errors import Conflict, NotFound
+from storage.spec import PlanSpec
+from storage.states import PLAN_MOVES, STEP_MOVES, StepFact
+from storage.tables import Event, Message, Plan, Revision, Step
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T", bound=SQLModel)
+
+# Which thread message a move asks for. Every move redraws the card besides.
+THREAD = {
+    "amend": "changes",
+    "approve": "decision",
+    "reject": "decision",
+    "expire": "decision",
+    "cancel": "decision",
+    "succeed": "outcome",
+    "fail": "outcome",
+    "lose": "question",
+    "stall": "question",
+    "finish": "summary",
+}
+URGENT = frozenset({"propose", "amend", "approve", "reject", "expire", "cancel", "stall", "finish", "lose"})
+# A card that is proposed at once shall not first be posted as "planning".
+FIRST_CARD = timedelta(seconds=0.5)
+
+
+class Ledger:
+    """The two gates and the journal. `Store` adds the verbs."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], datetime]) -> None:
+        self.engine = engine
+        self.clock = clock
+        self._writer = threading.Lock()
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
+        with self._writer, self.engine.execution_options(writes=True).begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with self.engine.begin() as connection:
+            yield connection
+
+    def _move(
+        self,
+        c: Connection,
+        plan_id: int,
+        verb: str,
+        *,
+        actor: str,
+        data: Mapping[str, Any] | None = None,
+        quiet: bool = False,
+        **values: Any,
+    ) -> Plan:
+        """Move a plan along its table, or say why not."""
+        before, after = PLAN_MOVES[verb]
+        guard = col(Plan.id) == plan_id, col(Plan.state).in_(before)
+        values |= {"state": after, "version": col(Plan.version) + 1}
+        row = c.execute(update(Plan).where(*guard).values(**values).returning(table(Plan))).one_or_none()
+        if row is None:
+            raise Conflict(self._why_not(c, plan_id, verb))
+        plan = Plan(**row._mapping)
+        self._note(c, plan, verb, actor=actor, data=data or {}, quiet=quiet)
+        return plan
+
+    def _touch(self, c: Connection, plan_id: int) -> Plan:
+        """Lock the plan's row first, so that verbs on one plan happen one after the other."""
+        bump = update(Plan).where(col(Plan.id) == plan_id).values(version=col(Plan.version) + 1)
+        row = c.execute(bump.returning(table(Plan))).one_or_none()
+        if row is None:
+            raise NotFound(f"There is no plan {plan_id}.")
+        return Plan(**row._mapping)
+
+    def _move_step(self, c: Connection, step: Step, verb: str, **values: Any) -> Step:
+        """Move a step along its table. The attempt number fences: whoever lost the step changes nothing."""
+        before, after = STEP_MOVES[verb]
+        guard = (
+            col(Step.id) == step.id,
+            col(Step.state).in_(before),
+            col(Step.attempt) == step.attempt,
+        )
+        moved = update(Step).where(*guard).values(state=after, **values).returning(table(Step))
+        row = c.execute(moved).one_or_none()
+        if row is None:
+            raise Conflict(f"Step {step.key} has moved on; {verb} came too late.")
+        return Step(**row._mapping)
+
+    def _note(
+        self,
+        c: Connection,
+        plan: Plan,
+        verb: str,
+        *,
+        actor: str,
+        data: Mapping[str, Any],
+        quiet: bool = False,
+    ) -> None:
+        """Write the journal event and the outbox rows of one move."""
+        event_id = self._journal(c, plan, verb, actor=actor, data=data)
+        logger.info("plan=%s verb=%s actor=%s step=%s", plan.id, verb, actor, data.get("step", "-"))
+        self._want_card(c, plan, urgent=verb in URGENT)
+        if verb in THREAD and not quiet:
+            kind = THREAD[verb]
+            key, step = f"{kind}:{plan.id}:{event_id}", str(data.get("step", ""))
+            self._want(c, plan, key=key, kind=kind, event_id=event_id, step=step)
+
+    def _journal(self, c: Connection, plan: Plan, verb: str, *, actor: str, data: Mapping[str, Any]) -> int:
+        """Append to the plan's chain; its head stands in the plan row, which this transaction holds."""
+        seq, now = plan.events + 1, self.clock()
+        digest = event_hash(
+            prev=plan.head, plan=plan.id or 0, seq=seq, at=now, verb=verb, actor=actor, data=data
+        )
+        row = {
+            "plan_id": plan.id, "seq": seq, "at": now, "verb": verb, "actor": actor, "data": dict(data),
+            "prev": plan.head, "hash": digest,
+        }  # fmt: skip
+        event_id = c.execute(insert(Event).values(**row).returning(col(Event.id))).scalar_one()
+        c.execute(update(Plan).where(col(Plan.id) == plan.id).values(head=digest, events=seq))
+        plan.head, plan.events = digest, seq
+        return int(event_id or 0)
+
+    def _want_card(self, c: Connection, plan: Plan, *, urgent: bool) -> None:
+        values: dict[str, Any] = {"wanted": plan.version}
+        if urgent:
+            values |= {"urgent": True, "not_before": self.clock()}
+        found = c.execute(update(Message).where(col(Message.key) == f"card:{plan.id}").values(**values))
+        if not found.rowcount:
+            self._want(c, plan, key=f"card:{plan.id}", kind="card", wanted=plan.version, wait=FIRST_CARD)
+
+    def _want(
+        self,
+        c: Connection,
+        plan: Plan,
+        *,
+        key: str,
+        kind: str,
+        event_id: int = 0,
+        step: str = "",
+        wanted: int = 1,
+        wait: timedelta = timedelta(0),
+    ) -> None:
+        row = Message(plan_id=plan.id or 0, key=key, kind=kind, channel=plan.channel, event_id=event_id)
+        row.wanted, row.step, row.not_before = wanted, step, self.clock() + wait
+        c.execute(insert(Message).values(**row.model_dump(exclude={"id"})))
+
+    def _redraw(self, c: Connection, plan_id: int, keys: Collection[str]) -> None:
+        """Show the messages about these steps anew, at once: their buttons come or go."""
+        guard = col(Message.plan_id) == plan_id, col(Message.step).in_(keys)
+        values = {"wanted": col(Message.wanted) + 1, "urgent": True, "not_before": self.clock()}
+        c.execute(update(Message).where(*guard).values(**values))
+
+    def _why_not(self, c: Connection, plan_id: int, verb: str) -> str:
+        plan = self._plan(c, plan_id)
+        how = f" ({plan.outcome})" if plan.outcome else ""
+        return f"Plan {plan_id} is {plan.state}{how} now, so {verb} is no longer possible."
+
+    def _plan(self, c: Connection, plan_id: int) -> Plan:
+        found = rows(c, Plan, col(Plan.id) == plan_id)
+        if not found:
+            raise NotFound(f"There is no plan {plan_id}.")
+        return found[0]
+
+    def _revision(self, c: Connection, plan: Plan) -> Revision:
+        found = rows(c, Revision, col(Revision.plan_id) == plan.id, col(Revision.number) == plan.revision)
+        if not found:
+            raise NotFound(f"Plan {plan.id} has no revision yet.")
+        return found[0]
+
+    def _spec(self, c: Connection, plan: Plan) -> PlanSpec:
+        return PlanSpec.model_validate_json(self._revision(c, plan).spec)
+
+    def _step(self, c: Connection, step_id: int) -> Step:
+        found = rows(c, Step, col(Step.id) == step_id)
+        if not found:
+            raise NotFound(f"There is no step {step_id}.")
+        return found[0]
+
+    def _steps(self, c: Connection, plan_id: int) -> list[Step]:
+        return rows(c, Step, col(Step.plan_id) == plan_id, order=col(Step.position))
+
+
+def table(model: type[SQLModel]) -> Table:
+    """The Core table behind a model: moves go round the ORM session, which costs 2-4 times as much."""
+    return SQLModel.metadata.tables[str(model.__tablename__)]
+
+
+def rows(
+    c: Connection, model: type[T], *where: ColumnElement[bool], order: Any = None, limit: int | None = None
+) -> list[T]:
+    query = select(table(model)).where(*where).order_by(order).limit(limit)
+    return [model(**row._mapping) for row in c.execute(query)]
+
+
+def facts(steps: list[Step]) -> dict[str, StepFact]:
+    """What deciding needs of the rows."""
+    return {
+        step.key: StepFact(
+            key=step.key,
+            state=step.state,
+            choice=step.choice,
+            started=step.attempt > 0,
+            undo=step.undo,
+            data=(step.report or {}).get("data") or {},
+        )
+        for step in steps
+    }

@@ -1,0 +1,267 @@
+"""The verbs of a plan. Each is one transaction that touches the plan's row first."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Connection, insert, update
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import col
+
+from storage.contract import Contract
+from storage.errors import Conflict, NotFound
+from storage.ledger import Ledger, facts, rows
+from storage.spec import PlanSpec, StepSpec
+from storage.states import PlanState, StepState, can_skip, settle, undo_order
+from storage.tables import Approval, Capability, Plan, Revision, Step
+
+PERMIT = timedelta(seconds=60)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What policy asks for one revision."""
+
+    risk: str
+    reasons: tuple[str, ...]
+    needed: int
+    approvers: tuple[str, ...]
+    authors: tuple[str, ...]
+    policy: str
+    seconds: float
+    expires_at: datetime
+
+
+class PlanVerbs(Ledger):
+    """request, propose, amend, approve, reject, expire, stall, answer, revise, cancel; finish follows."""
+
+    def request(self, text: str, *, team: str, user: str, channel: str, thread: str = "") -> int:
+        """Remember a wish; the planner takes it from here."""
+        with self._write() as c:
+            plan = Plan(
+                state=PlanState.planning, text=text, team=team, requester=user, channel=channel,
+                thread=thread, created_at=self.clock(),
+            )  # fmt: skip
+            values = plan.model_dump(exclude={"id"})
+            plan.id = c.execute(insert(Plan).values(**values).returning(col(Plan.id))).scalar_one()
+            self._note(c, plan, "request", actor=user, data={"text": text, "channel": channel})
+            return plan.id or 0
+
+    def propose(self, plan_id: int, spec: PlanSpec, terms: Terms, *, author: str, note: str = "") -> int:
+        """Put a revision before people; approved at once when policy asks for nobody."""
+        with self._write() as c:
+            plan = self._move(c, plan_id, "propose", actor=author, data=_proposal(spec, terms))
+            number = self._add_revision(c, plan, spec, terms, author=author, note=note, changes=[])
+            if terms.needed == 0:
+                self._accept(c, self._plan(c, plan_id), by="policy", data={"digest": spec.digest()})
+            return number
+
+    def amend(
+        self, plan_id: int, spec: PlanSpec, terms: Terms, *, author: str, after: int, changes: Sequence[str]
+    ) -> int:
+        """Replace revision `after` by a new one. Approvals of earlier revisions no longer count."""
+        with self._write() as c:
+            plan = self._touch(c, plan_id)
+            if plan.state == PlanState.proposed and plan.revision != after:
+                raise Conflict(f"Revision {plan.revision} was made meanwhile; yours was based on {after}.")
+            data = _proposal(spec, terms) | {"changes": list(changes), "revision": plan.revision + 1}
+            plan = self._move(c, plan_id, "amend", actor=author, data=data)
+            return self._add_revision(c, plan, spec, terms, author=author, note="", changes=list(changes))
+
+    def approve(self, plan_id: int, revision: int, digest: str, *, team: str, user: str, policy: str) -> bool:
+        """Record one person's yes to exactly this digest; True when it was the last one needed."""
+        with self._write() as c:
+            plan = self._touch(c, plan_id)
+            current = self._decidable(c, plan, revision, digest)
+            self._add_approval(c, plan, current, team=team, user=user, policy=policy)
+            given = rows(c, Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
+            data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed}
+            if len(given) < current.needed:
+                self._note(c, plan, "approve", actor=user, data=data)
+                return False
+            self._accept(c, plan, by=user, data=data)
+            return True
+
+    def reject(self, plan_id: int, revision: int, *, user: str, reason: str) -> None:
+        with self._write() as c:
+            plan = self._touch(c, plan_id)
+            self._decidable(c, plan, revision, None)
+            self._move(c, plan_id, "reject", actor=user, data={"reason": reason}, reason=reason)
+
+    def expire(self) -> list[int]:
+        """End the proposals that nobody decided in time."""
+        with self._write() as c:
+            late = [
+                plan.id
+                for plan in rows(c, Plan, col(Plan.state) == PlanState.proposed)
+                if self._revision(c, plan).expires_at <= self.clock()
+            ]
+            for plan_id in late:
+                self._move(c, plan_id or 0, "expire", actor="clock", reason="nobody decided in time")
+            return [plan_id or 0 for plan_id in late]
+
+    def stall(self, plan_id: int, *, actor: str, reason: str) -> None:
+        """Hand the plan to a person: the planner has no valid plan."""
+        with self._write() as c:
+            self._move(c, plan_id, "stall", actor=actor, data={"reason": reason}, reason=reason)
+
+    def answer(self, plan_id: int, key: str, choice: str, *, user: str) -> None:
+        """Go on as a person chose after a failure: retry, skip, abort or rollback."""
+        with self._write() as c:
+            plan = self._touch(c, plan_id)
+            if plan.state != PlanState.stalled:
+                raise Conflict(self._why_not(c, plan_id, "answer"))
+            steps = self._steps(c, plan_id)
+            step = next((s for s in steps if s.key == key and s.state == StepState.failed), None)
+            if step is None:
+                raise Conflict(f"Step {key} is not waiting for an answer.")
+            self._choose(c, self._spec(c, plan), steps, step, choice)
+            plan = self._move(
+                c, plan_id, "answer", actor=user, data={"step": key, "choice": choice}, reason=""
+            )
+            self._redraw(c, plan_id, [key])
+            self._settle(c, plan)
+
+    def cancel(self, plan_id: int, *, user: str, reason: str) -> None:
+        """End an open plan, once nothing of it runs or is unknown."""
+        with self._write() as c:
+            self._touch(c, plan_id)
+            busy = [s.key for s in self._steps(c, plan_id) if s.state in {"running", "unknown"}]
+            if busy:
+                raise Conflict(f"Step {busy[0]} is still running or unknown; cancel when it has ended.")
+            plan = self._move(c, plan_id, "cancel", actor=user, data={"reason": reason}, reason=reason)
+            self._skip_pending(c, plan)
+
+    def _decidable(self, c: Connection, plan: Plan, revision: int, digest: str | None) -> Revision:
+        """The current revision, if this click is about it and it is still open."""
+        if plan.state != PlanState.proposed:
+            raise Conflict(self._already(c, plan))
+        if plan.revision != revision:
+            raise Conflict(
+                f"That button belongs to revision {revision}; meanwhile there is revision {plan.revision}. "
+                "Nothing was decided; please read the card again."
+            )
+        current = self._revision(c, plan)
+        if digest is not None and current.digest != digest:
+            raise Conflict("The plan is not the one on that card; nothing was decided.")
+        return current
+
+    def _already(self, c: Connection, plan: Plan) -> str:
+        given = rows(c, Approval, col(Approval.plan_id) == plan.id, order=col(Approval.id).desc())
+        if given and plan.state not in {"rejected", "expired", "cancelled"}:
+            return f"<@{given[0].user}> was first: plan {plan.id} is approved already. Nothing else was done."
+        return f"Plan {plan.id} is already {plan.state}; there is nothing left to decide."
+
+    def _add_revision(
+        self,
+        c: Connection,
+        plan: Plan,
+        spec: PlanSpec,
+        terms: Terms,
+        *,
+        author: str,
+        note: str,
+        changes: list[str],
+    ) -> int:
+        number = plan.revision + 1
+        row = asdict(terms) | {
+            "plan_id": plan.id, "number": number, "spec": spec.model_dump_json(), "digest": spec.digest(),
+            "author": author, "note": note, "changes": changes, "made_at": self.clock(),
+        }  # fmt: skip
+        c.execute(insert(Revision).values(**row))
+        c.execute(update(Plan).where(col(Plan.id) == plan.id).values(revision=number))
+        return number
+
+    def _add_approval(
+        self, c: Connection, plan: Plan, current: Revision, *, team: str, user: str, policy: str
+    ) -> None:
+        row = {"plan_id": plan.id, "revision": current.number, "digest": current.digest, "team": team}
+        try:
+            with c.begin_nested():
+                c.execute(insert(Approval).values(**row, user=user, policy=policy, at=self.clock()))
+        except IntegrityError:
+            raise Conflict("You have approved this revision already; it waits for somebody else.") from None
+
+    def _accept(self, c: Connection, plan: Plan, *, by: str, data: dict[str, object]) -> None:
+        """Quorum: steps are born, with their first permits."""
+        spec = self._spec(c, plan)
+        self._bear(c, plan, list(spec.steps), undo=False)
+        self._move(c, plan.id or 0, "approve", actor=by, data=data)
+
+    def _bear(self, c: Connection, plan: Plan, specs: list[StepSpec], *, undo: bool) -> None:
+        """Make step rows from approved specs; what a worker promised must still be what was approved."""
+        taken = len(self._steps(c, plan.id or 0))
+        for position, spec in enumerate(specs, start=taken):
+            contract = self._contract(c, spec)
+            step = Step(
+                plan_id=plan.id or 0, revision=plan.revision, position=position, key=spec.id, undo=undo,
+                digest=spec.digest(), worker=contract.worker, action=spec.action, changes=contract.changes,
+                repeat=contract.repeat, timeout=contract.timeout, target=contract.locks(spec.parameters),
+                state=StepState.pending, permit_until=self.clock() + PERMIT,
+                not_before=None if undo else spec.schedule.not_before,
+                not_after=None if undo else spec.schedule.not_after,
+            )  # fmt: skip
+            c.execute(insert(Step).values(**step.model_dump(exclude={"id"})))
+
+    def _contract(self, c: Connection, spec: StepSpec) -> Contract:
+        found = rows(
+            c, Capability, col(Capability.worker) == spec.worker, col(Capability.action) == spec.action
+        )
+        if not found:
+            raise NotFound(f"No worker offers {spec.worker}.{spec.action} any more.")
+        if found[0].hash != spec.contract:
+            raise Conflict(
+                f"{spec.worker}.{spec.action} has changed since this was proposed; please plan again."
+            )
+        return Contract.model_validate(found[0].contract)
+
+    def _choose(self, c: Connection, spec: PlanSpec, steps: list[Step], step: Step, choice: str) -> None:
+        changing = {s.key for s in steps if s.changes}
+        if choice == "skip" and not can_skip(spec, changing, step.key):
+            raise Conflict(
+                f"A later step that changes things relies on {step.key}; without it, it is another plan."
+            )
+        if choice == "retry":
+            if step.not_after and step.not_after <= self.clock():
+                raise Conflict(f"The time approved for {step.key} has passed; another time is another plan.")
+            self._move_step(c, step, "retry", report=None, ended_at=None)
+        elif choice == "skip":
+            self._move_step(c, step, "skip", choice="skip")
+        elif choice in {"abort", "rollback"}:
+            c.execute(update(Step).where(col(Step.id) == step.id).values(choice=choice))
+        else:
+            raise Conflict(f"'{choice}' is not an answer to a failed step.")
+
+    def _settle(self, c: Connection, plan: Plan) -> None:
+        """Do what follows from the steps as they are now. Only an approved plan settles."""
+        while plan.state == PlanState.approved:
+            spec = self._spec(c, plan)
+            steps = self._steps(c, plan.id or 0)
+            next_ = settle(spec, facts(steps))
+            if next_ is None:
+                return
+            data = {"reason": next_.reason, "outcome": next_.outcome}
+            if next_.verb == "skip":
+                self._skip(c, [s for s in steps if s.key in next_.keys])
+            elif next_.verb == "rollback":
+                self._skip_pending(c, plan)
+                self._bear(c, plan, undo_order(spec, facts(steps)), undo=True)
+                self._note(c, plan, "rollback", actor="rules", data=data)
+            else:
+                if next_.verb != "stall":
+                    self._skip_pending(c, plan)
+                # The failed step's own message asks the question.
+                quiet = next_.verb == "stall"
+                self._redraw(c, plan.id or 0, next_.keys if quiet else ())
+                plan = self._move(c, plan.id or 0, next_.verb, actor="rules", data=data, quiet=quiet, **data)
+
+    def _skip_pending(self, c: Connection, plan: Plan) -> None:
+        self._skip(c, [s for s in self._steps(c, plan.id or 0) if s.state == StepState.pending])
+
+    def _skip(self, c: Connection, steps: list[Step]) -> None:
+        for step in steps:
+            self._move_step(c, step, "skip", ended_at=self.clock())
+
+
+def _proposal(spec: PlanSpec, terms: Terms) -> dict[str, object]:
+    return {"digest": spec.digest(), "risk": terms.risk, "needed": terms.needed, "policy": terms.policy}

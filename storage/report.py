@@ -1,0 +1,56 @@
+"""What a worker answers. Data, never commands."""
+
+from typing import Any, Generic, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+Data = TypeVar("Data")
+
+
+class Fault(BaseModel):
+    """Why a step failed. `transient` may be tried again; `after` is the least wait in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["transient", "permanent"]
+    message: str
+    after: float | None = None
+
+
+class Report(BaseModel, Generic[Data]):
+    """The outcome of one attempt. `summary` is one line: outcome, key number, state things were left in."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    status: Literal["succeeded", "failed"]
+    summary: str
+    data: Data | None = None
+    error: Fault | None = None
+    recommendations: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+
+    @classmethod
+    def ok(cls, summary: str, data: Data, *, artifacts: tuple[str, ...] = ()) -> Self:
+        return cls(status="succeeded", summary=summary, data=data, artifacts=artifacts)
+
+    @classmethod
+    def failed(
+        cls,
+        summary: str,
+        data: Data | None = None,
+        *,
+        kind: Literal["transient", "permanent"] = "permanent",
+        recommendations: tuple[str, ...] = (),
+        artifacts: tuple[str, ...] = (),
+    ) -> Self:
+        return cls(
+            status="failed",
+            summary=summary,
+            data=data,
+            error=Fault(kind=kind, message=summary),
+            recommendations=recommendations,
+            artifacts=artifacts,
+        )
+
+
+AnyReport = Report[dict[str, Any]]

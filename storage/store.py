@@ -1,0 +1,9 @@
+"""`Store`: everything that may happen to the rows. One verb, one transaction, one journal event."""
+
+from storage.desk import Desk
+from storage.recovery import RecoveryVerbs
+from storage.views import Views
+
+
+class Store(RecoveryVerbs, Views, Desk):
+    """The table at which bot and workers sit."""

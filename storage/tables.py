@@ -1,0 +1,208 @@
+"""The rows. Made and moved only by `Store`; everybody else reads views."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, Dialect, Index, UniqueConstraint
+from sqlalchemy.types import DateTime, String, Text, TypeDecorator
+from sqlmodel import Field, SQLModel
+
+from storage.states import PlanState, StepState
+
+
+class Moment(TypeDecorator[datetime]):
+    """An instant: aware and in UTC in Python, whatever the database keeps."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.astimezone(UTC) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+
+
+def moment(**options: Any) -> Any:
+    return Field(sa_type=Moment, **options)
+
+
+class Plan(SQLModel, table=True):
+    """One wish and where it stands."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    state: PlanState = Field(sa_type=String, index=True)
+    version: int = 1  # grows with every move; the card shows one version
+    revision: int = 0  # the current revision's number
+    text: str = Field(sa_type=Text)  # the wish, as said
+    team: str
+    requester: str
+    channel: str
+    thread: str = ""  # where the request was made, when in a thread
+    outcome: str = ""
+    reason: str = Field(default="", sa_type=Text)  # why it is where it is
+    head: str = ""  # hash of the newest journal event
+    events: int = 0
+    created_at: datetime = moment()
+
+
+class Revision(SQLModel, table=True):
+    """A numbered, frozen document, and what policy asked for it."""
+
+    plan_id: int = Field(foreign_key="plan.id", primary_key=True)
+    number: int = Field(primary_key=True)
+    spec: str = Field(sa_type=Text)
+    digest: str
+    author: str
+    note: str = Field(default="", sa_type=Text)
+    risk: str
+    reasons: list[str] = Field(sa_type=JSON)
+    needed: int
+    approvers: list[str] = Field(sa_type=JSON)
+    authors: list[str] = Field(sa_type=JSON)  # may not approve
+    policy: str  # version of the policy that asked
+    seconds: float  # estimated duration
+    changes: list[str] = Field(sa_type=JSON)  # difference to the revision before, in words
+    made_at: datetime = moment()
+    expires_at: datetime = moment()
+
+
+class Approval(SQLModel, table=True):
+    """One person's yes to one digest."""
+
+    __table_args__ = (UniqueConstraint("plan_id", "revision", "team", "user"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int = Field(foreign_key="plan.id", index=True)
+    revision: int
+    digest: str
+    team: str
+    user: str
+    policy: str
+    at: datetime = moment()
+
+
+class Step(SQLModel, table=True):
+    """One approved step. Exists only because its revision was approved."""
+
+    __table_args__ = (UniqueConstraint("plan_id", "key"), Index("ix_step_due", "state", "not_before"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int = Field(foreign_key="plan.id")
+    revision: int
+    position: int
+    key: str
+    undo: bool = False
+    digest: str
+    worker: str
+    action: str
+    changes: bool
+    repeat: str
+    timeout: float
+    target: str = ""
+    state: StepState = Field(sa_type=String)
+    choice: str = ""
+    attempt: int = 0
+    not_before: datetime | None = moment(default=None)
+    not_after: datetime | None = moment(default=None)
+    permit_until: datetime | None = moment(default=None)
+    owner: str = ""
+    lease_until: datetime | None = moment(default=None)
+    probing: bool = False  # an interrupted attempt waits for its probe
+    previous: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    report: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    started_at: datetime | None = moment(default=None)
+    ended_at: datetime | None = moment(default=None)
+
+
+class Attempt(SQLModel, table=True):
+    """One try of a step: START is this row, committed before the effect."""
+
+    step_id: int = Field(foreign_key="step.id", primary_key=True)
+    number: int = Field(primary_key=True)
+    owner: str
+    outcome: str = ""
+    report: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    late: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # kept as evidence, changes nothing
+    started_at: datetime = moment()
+    ended_at: datetime | None = moment(default=None)
+
+
+class Target(SQLModel, table=True):
+    """A lock: what a running or unknown step touches."""
+
+    name: str = Field(primary_key=True)
+    step_id: int = Field(foreign_key="step.id", index=True)
+    plan_id: int
+    since: datetime = moment()
+
+
+class Capability(SQLModel, table=True):
+    """A worker's action as published by a workers process."""
+
+    worker: str = Field(primary_key=True)
+    action: str = Field(primary_key=True)
+    contract: dict[str, Any] = Field(sa_type=JSON)
+    hash: str
+    seen_at: datetime = moment()
+
+
+class Process(SQLModel, table=True):
+    """A sign of life."""
+
+    name: str = Field(primary_key=True)
+    kind: str
+    release: str
+    started_at: datetime = moment()
+    seen_at: datetime = moment()
+
+
+class Event(SQLModel, table=True):
+    """The journal: one hash chain per plan (and one for the system, plan 0)."""
+
+    __table_args__ = (UniqueConstraint("plan_id", "seq"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int
+    seq: int
+    at: datetime = moment()
+    verb: str
+    actor: str
+    data: dict[str, Any] = Field(sa_type=JSON)
+    prev: str
+    hash: str
+
+
+class Delivery(SQLModel, table=True):
+    """Something Slack delivered: committed before it is acked, handled once."""
+
+    key: str = Field(primary_key=True)
+    id: int = Field(index=True)
+    kind: str
+    body: dict[str, Any] = Field(sa_type=JSON)
+    received_at: datetime = moment()
+    handled_at: datetime | None = moment(default=None, index=True)
+
+
+class Message(SQLModel, table=True):
+    """The outbox: something Slack shall show. Stale while `wanted` is ahead of `shown`."""
+
+    __table_args__ = (UniqueConstraint("key"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int = Field(default=0, index=True)
+    key: str
+    kind: str
+    channel: str
+    user: str = ""  # set: only this person sees it
+    ts: str = ""
+    event_id: int = 0
+    step: str = ""  # the step it is about, if one
+    text: str = Field(default="", sa_type=Text)
+    urgent: bool = False
+    wanted: int = 1
+    shown: int = 0
+    sending: int = 0  # the version a call is under way for; looked up after a crash
+    tries: int = 0
+    not_before: datetime = moment()
+    problem: str = Field(default="", sa_type=Text)

@@ -1,0 +1,179 @@
+"""The one way to read a plan: a frozen view for cards, planner, terminal and tests."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection
+from sqlmodel import col
+
+from storage.ledger import Ledger, rows
+from storage.report import AnyReport
+from storage.spec import PlanSpec, StepSpec
+from storage.states import OPEN, PlanState, StepState, can_skip
+from storage.tables import Approval, Event, Message, Plan, Revision, Step, Target
+
+
+@dataclass(frozen=True)
+class StepView:
+    """One step: as approved, and as it stands."""
+
+    spec: StepSpec
+    state: StepState = StepState.pending
+    undo: bool = False
+    attempt: int = 0
+    report: AnyReport | None = None
+    not_before: datetime | None = None
+    not_after: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    probing: bool = False
+    permitted: bool = True
+    held_by: int = 0  # the plan that holds its target
+    choices: tuple[str, ...] = ()  # what a person may answer to its failure
+
+    @property
+    def took(self) -> timedelta | None:
+        return self.ended_at - self.started_at if self.ended_at and self.started_at else None
+
+
+@dataclass(frozen=True)
+class PlanView:
+    """One plan as it stands."""
+
+    id: int
+    state: PlanState
+    version: int
+    text: str
+    team: str
+    requester: str
+    channel: str
+    thread: str
+    card: str  # the card's message, "" until it is shown
+    outcome: str
+    reason: str
+    created_at: datetime
+    revision: int = 0
+    spec: PlanSpec | None = None
+    digest: str = ""
+    risk: str = ""
+    reasons: tuple[str, ...] = ()
+    needed: int = 0
+    approvers: tuple[str, ...] = ()
+    authors: tuple[str, ...] = ()
+    approved_by: tuple[str, ...] = ()
+    policy: str = ""
+    seconds: float = 0.0
+    changes: tuple[str, ...] = ()
+    author: str = ""
+    note: str = ""
+    expires_at: datetime | None = None
+    steps: tuple[StepView, ...] = ()
+
+    def step(self, key: str) -> StepView:
+        return next(step for step in self.steps if step.spec.id == key)
+
+
+class Views(Ledger):
+    """view, open_plans, recent, events, next_time."""
+
+    def view(self, plan_id: int) -> PlanView:
+        with self._read() as c:
+            return self._view(c, self._plan(c, plan_id))
+
+    def in_state(self, state: PlanState) -> list[int]:
+        with self._read() as c:
+            found = rows(c, Plan, col(Plan.state) == state, order=col(Plan.id))
+            return [plan.id or 0 for plan in found]
+
+    def recent(self, limit: int = 20) -> list[PlanView]:
+        """The newest plans, newest first."""
+        with self._read() as c:
+            return [self._view(c, p) for p in rows(c, Plan, order=col(Plan.id).desc(), limit=limit)]
+
+    def open_plans(self) -> list[PlanView]:
+        with self._read() as c:
+            return [self._view(c, p) for p in rows(c, Plan, col(Plan.state).in_(OPEN), order=col(Plan.id))]
+
+    def events(self, plan_id: int) -> list[Event]:
+        """The plan's journal, oldest first."""
+        with self._read() as c:
+            return rows(c, Event, col(Event.plan_id) == plan_id, order=col(Event.seq))
+
+    def event(self, event_id: int) -> Event | None:
+        with self._read() as c:
+            return next(iter(rows(c, Event, col(Event.id) == event_id)), None)
+
+    def _view(self, c: Connection, plan: Plan) -> PlanView:
+        card = rows(c, Message, col(Message.key) == f"card:{plan.id}")
+        base = PlanView(
+            id=plan.id or 0, state=PlanState(plan.state), version=plan.version, text=plan.text,
+            team=plan.team, requester=plan.requester, channel=plan.channel, thread=plan.thread,
+            card=card[0].ts if card else "", outcome=plan.outcome, reason=plan.reason,
+            created_at=plan.created_at,
+        )  # fmt: skip
+        return self._with_revision(c, plan, base) if plan.revision else base
+
+    def _with_revision(self, c: Connection, plan: Plan, base: PlanView) -> PlanView:
+        revision = self._revision(c, plan)
+        given = rows(c, Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == plan.revision)
+        spec = PlanSpec.model_validate_json(revision.spec)
+        known: Mapping[str, Any] = vars(base) | {
+            "revision": revision.number, "spec": spec, "digest": revision.digest, "risk": revision.risk,
+            "reasons": tuple(revision.reasons), "needed": revision.needed,
+            "approvers": tuple(revision.approvers), "authors": tuple(revision.authors),
+            "approved_by": tuple(approval.user for approval in given), "policy": revision.policy,
+            "seconds": revision.seconds, "changes": tuple(revision.changes), "author": revision.author,
+            "note": revision.note, "expires_at": revision.expires_at,
+            "steps": self._step_views(c, plan, revision, spec),
+        }  # fmt: skip
+        return PlanView(**known)
+
+    def _step_views(
+        self, c: Connection, plan: Plan, revision: Revision, spec: PlanSpec
+    ) -> tuple[StepView, ...]:
+        steps = self._steps(c, plan.id or 0)
+        if not steps:
+            return tuple(_unborn(step) for step in spec.steps)
+        held = {target.name: target.plan_id for target in rows(c, Target)}
+        stalled = plan.state == PlanState.stalled
+        asking = {s.key for s in steps if s.state == StepState.failed} if stalled else set()
+        return tuple(self._step_view(step, spec, held, steps, asking) for step in steps)
+
+    def _step_view(
+        self,
+        step: Step,
+        spec: PlanSpec,
+        held: Mapping[str, int],
+        steps: list[Step],
+        asking: set[str],
+    ) -> StepView:
+        now = self.clock()
+        holder = held.get(step.target, 0)
+        return StepView(
+            spec=spec.find(step.key), state=StepState(step.state), undo=step.undo, attempt=step.attempt,
+            report=AnyReport.model_validate(step.report) if step.report else None,
+            not_before=step.not_before, not_after=step.not_after, started_at=step.started_at,
+            ended_at=step.ended_at, probing=step.probing,
+            permitted=not step.changes or step.undo or bool(step.permit_until and step.permit_until > now),
+            held_by=holder if holder != step.plan_id else 0,
+            choices=_choices(step, spec, steps, now) if step.key in asking else (),
+        )  # fmt: skip
+
+
+def _unborn(step: StepSpec) -> StepView:
+    return StepView(step, not_before=step.schedule.not_before, not_after=step.schedule.not_after)
+
+
+def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tuple[str, ...]:
+    changing = {other.key for other in steps if other.changes}
+    missed = bool(step.not_after and step.not_after <= now)
+    undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)
+    offered = {
+        "retry": not missed,
+        "skip": not step.undo and can_skip(spec, changing, step.key),
+        "rollback": not step.undo and undoable,
+        "abort": True,
+    }
+    return tuple(choice for choice, possible in offered.items() if possible)
