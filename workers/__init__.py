@@ -1,0 +1,1 @@
+"""Execution: claim, run, report. Holds the infrastructure credentials; never speaks to Slack."""

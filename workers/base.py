@@ -1,0 +1,142 @@
+"""What a worker is: a class of actions; each action carries the facts that approval and recovery rest on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import Enum, auto
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from storage.contract import Check
+from storage.report import Report
+
+__all__ = [
+    "Action",
+    "Check",
+    "Context",
+    "Named",
+    "Params",
+    "Permanent",
+    "Report",
+    "Transient",
+    "Verdict",
+    "Worker",
+    "action",
+    "check",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Transient(Exception):
+    """It did not work now; trying again may help. `after` is the least wait in seconds."""
+
+    def __init__(self, message: str, *, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class Permanent(Exception):
+    """It will not work this way. The text says what, where, and what state things were left in."""
+
+
+class Verdict(Enum):
+    """What a probe says when it has no report of the interrupted attempt."""
+
+    did_not_run = auto()
+    cannot_tell = auto()
+
+
+class Params(BaseModel):
+    """Base of every action's parameters: closed and frozen."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True)
+class Named:
+    """Marks a parameter whose values are names of an inventory table: `Annotated[str, Named("services")]`."""
+
+    table: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """What an attempt knows besides its parameters."""
+
+    plan: int
+    step: str
+    attempt: int
+    key: str  # idempotency key: the same for every attempt of this step
+    scratch: Path  # files written here are artefacts of the attempt
+    now: Callable[[], datetime]
+    previous: dict[str, Any] = field(default_factory=dict)  # what `before` recorded at START
+    progress: Callable[[str], None] = lambda text: None
+    cancelled: Callable[[], bool] = lambda: False
+
+
+@dataclass
+class Action:
+    """One thing a worker can do. `run`, and the optional hooks that `before`, `probe`, … register."""
+
+    run: Callable[..., Report[Any]]
+    changes: bool
+    repeat: Literal["safe", "unsafe"]
+    timeout: float
+    typical: float
+    target: str
+    undo: str
+    criteria: dict[str, tuple[Check, ...]]
+    hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def before(self, function: F) -> F:
+        """Reads the state that an undo must return to; recorded at START as `previous`."""
+        return self._hook("before", function)
+
+    def probe(self, function: F) -> F:
+        """Finds out what became of an interrupted attempt: a Report if it ran, else a Verdict."""
+        return self._hook("probe", function)
+
+    def _hook(self, name: str, function: F) -> F:
+        self.hooks[name] = function
+        return function
+
+
+def action(
+    *,
+    changes: bool,
+    repeat: Literal["safe", "unsafe"] = "unsafe",
+    timeout: float = 600.0,
+    typical: float = 60.0,
+    target: str = "",
+    undo: str = "",
+    criteria: dict[str, tuple[Check, ...]] | None = None,
+) -> Callable[[Callable[..., Report[Any]]], Action]:
+    """Declare an action. `repeat="safe"`: running it again with the same key does no further harm."""
+    return lambda run: Action(run, changes, repeat, timeout, typical, target, undo, criteria or {})
+
+
+def check(field: str, op: Any, value: Any = None) -> Check:
+    return Check(field=field, op=op, value=value)
+
+
+class Worker:
+    """Base of all workers. The docstring's first line is shown to planners and people."""
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, inventory: dict[str, dict[str, dict[str, Any]]]) -> None:
+        self.inventory = inventory
+
+    def entry(self, table: str, name: str) -> dict[str, Any]:
+        """The inventory entry of that name; a kind error when there is none."""
+        known = self.inventory.get(table, {})
+        if name not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise Permanent(
+                f"There is no '{name}' under [inventory.{table}] in signoff.toml. Known: {names}."
+            )
+        return known[name]

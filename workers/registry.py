@@ -1,0 +1,119 @@
+"""Which workers this process has, and what they promise. Only what the configuration names can run."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, get_type_hints
+
+from storage.config import SignoffConfig
+from storage.contract import Contract, Entry, fingerprint
+from storage.errors import BadConfig
+from storage.steps import Offer
+from workers.base import Action, Named, Params, Worker
+
+BUILTIN = {
+    "test-runner": "workers.builtin.test_runner:TestRunner",
+    "db-backup": "workers.builtin.db_backup:DbBackup",
+    "k8s-deployer": "workers.builtin.k8s_deployer:K8sDeployer",
+}
+GROUP = "signoff.workers"  # where third parties register theirs
+
+Inventory = dict[str, dict[str, dict[str, Any]]]
+
+
+class Registry:
+    """The actions of this process, by worker and action name."""
+
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        self._found: dict[Offer, tuple[Worker, Action]] = {
+            (worker.name, name): (worker, found)
+            for worker in workers
+            for name, found in actions(worker).items()
+        }
+        self._contracts = {offer: contract(*self._found[offer], offer[1]) for offer in self._found}
+
+    def offers(self) -> set[Offer]:
+        return set(self._found)
+
+    def contracts(self) -> list[Contract]:
+        return [*self._contracts.values()]
+
+    def contract(self, worker: str, action: str) -> Contract:
+        return self._contracts[worker, action]
+
+    def action(self, worker: str, action: str) -> tuple[Worker, Action, type[Params]]:
+        owner, found = self._found[worker, action]
+        return owner, found, params_of(found)
+
+
+def load(config: SignoffConfig) -> Registry:
+    """The workers that the configuration names."""
+    return Registry([_class(name)(config.inventory) for name in config.workers])
+
+
+def _class(name: str) -> type[Worker]:
+    if name in BUILTIN:
+        module, _, attribute = BUILTIN[name].partition(":")
+        found: type[Worker] = getattr(import_module(module), attribute)
+        return found
+    outside = {point.name: point for point in entry_points(group=GROUP)}
+    if name not in outside:
+        known = ", ".join(sorted({*BUILTIN, *outside}))
+        raise BadConfig(f"signoff.toml names the worker '{name}', which is not installed. Known: {known}.")
+    loaded: type[Worker] = outside[name].load()
+    return loaded
+
+
+def actions(worker: Worker) -> dict[str, Action]:
+    """An action of a subclass wins over its parent's of the same name."""
+    found: dict[str, Action] = {}
+    for cls in reversed(type(worker).__mro__):
+        found |= {name: value for name, value in vars(cls).items() if isinstance(value, Action)}
+    return found
+
+
+def params_of(action: Action) -> type[Params]:
+    hint: type[Params] = get_type_hints(action.run)["params"]
+    return hint
+
+
+def contract(worker: Worker, action: Action, name: str) -> Contract:
+    """What this action promises, as published."""
+    params = params_of(action)
+    (data,) = get_type_hints(action.run)["return"].__pydantic_generic_metadata__["args"]
+    return Contract(
+        worker=worker.name, action=name, aliases=worker.aliases,
+        summary=_first_line(action.run.__doc__ or worker.__doc__ or ""),
+        parameters=params.model_json_schema(), data=data.model_json_schema(), changes=action.changes,
+        repeat=action.repeat, timeout=action.timeout, typical=action.typical, target=action.target,
+        undo=action.undo, criteria=action.criteria, names=_names(params, worker.inventory),
+    )  # fmt: skip
+
+
+def _names(params: type[Params], inventory: Inventory) -> dict[str, dict[str, Entry]]:
+    tables = {
+        name: mark.table
+        for name, field in params.model_fields.items()
+        for mark in field.metadata
+        if isinstance(mark, Named)
+    }
+    return {
+        name: {key: _entry(value, inventory) for key, value in inventory.get(table, {}).items()}
+        for name, table in tables.items()
+    }
+
+
+def _entry(value: dict[str, Any], inventory: Inventory) -> Entry:
+    """The binding covers what an entry names: `cluster = "main"` stands for [inventory.clusters.main]."""
+    named: dict[str, Any] = {
+        key: inventory[f"{key}s"][name]
+        for key, name in value.items()
+        if isinstance(name, str) and name in inventory.get(f"{key}s", {})
+    }
+    return Entry(
+        binding=fingerprint({**value, "named": named}), environment=str(value.get("environment", ""))
+    )
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0]

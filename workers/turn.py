@@ -1,0 +1,77 @@
+"""One turn of the workers: recover what was lost, look at what is unknown, take what is due."""
+
+from dataclasses import dataclass, field
+from threading import Lock
+
+from storage.steps import Claim
+from workers.attempt import LEASE, Attempts, Running
+
+
+@dataclass
+class Crew:
+    """The attempts under way in this process, and how many more it may take."""
+
+    size: int
+    running: dict[tuple[int, int], Running] = field(default_factory=dict)
+    lock: Lock = field(default_factory=Lock)
+
+    def free(self) -> int:
+        return self.size - len(self.running)
+
+    def add(self, running: Running) -> None:
+        with self.lock:
+            self.running[running.claim.step_id, running.claim.attempt] = running
+
+    def leave(self, running: Running) -> None:
+        with self.lock:
+            self.running.pop((running.claim.step_id, running.claim.attempt), None)
+
+    def holds(self, step_id: int) -> bool:
+        return any(found == step_id for found, _ in list(self.running))
+
+    def members(self) -> list[Running]:
+        with self.lock:
+            return [*self.running.values()]
+
+
+def take_turn(attempts: Attempts, crew: Crew, *, alone: bool) -> list[Running]:
+    """Everything that shall start now. `alone`: no other workers process can hold a step."""
+    attempts.store.miss()
+    recover(attempts, alone=alone)
+    started = [*look(attempts, crew, alone=alone), *claim(attempts, crew)]
+    for running in started:
+        crew.add(running)
+    return started
+
+
+def recover(attempts: Attempts, *, alone: bool) -> None:
+    """Steps whose process is gone: back to waiting if repeat-safe, else unknown."""
+    store, registry = attempts.store, attempts.registry
+    for step in store.lapsed(owner=attempts.owner, alone=alone):
+        offered = (step.worker, step.action) in registry.offers()
+        probe = offered and "probe" in registry.action(step.worker, step.action)[1].hooks
+        store.lose(step, actor=attempts.owner, probe=probe)
+
+
+def look(attempts: Attempts, crew: Crew, *, alone: bool) -> list[Running]:
+    """Unknown steps that a probe may decide."""
+    store = attempts.store
+    ids = [i for i in store.to_look_at(owner=attempts.owner, alone=alone) if not crew.holds(i)]
+    taken = [store.look(step_id, owner=attempts.owner, lease=LEASE) for step_id in ids[: crew.free()]]
+    return [Running(found, probe=True) for found in taken if found]
+
+
+def claim(attempts: Attempts, crew: Crew) -> list[Running]:
+    """Due steps, never more than there are free hands: a crash must not leave thousands unknown."""
+    store, registry = attempts.store, attempts.registry
+    taken: list[Claim | None] = []
+    for step_id, offer in store.due(registry.offers(), crew.free()):
+        taken.append(store.claim(step_id, registry.contract(*offer), owner=attempts.owner, lease=LEASE))
+    return [Running(found) for found in taken if found]
+
+
+def heartbeat(attempts: Attempts, crew: Crew) -> None:
+    """Renew every lease; an attempt that lost its own is told to stop."""
+    for running in crew.members():
+        if not attempts.store.renew(running.claim, LEASE):
+            running.lost.set()
