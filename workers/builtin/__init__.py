@@ -1,0 +1,1 @@
+"""The workers that come with Signoff, one file each."""
