@@ -1,0 +1,47 @@
+"""A practice cluster: the deployer works on it unchanged, and nothing real is deployed."""
+
+import http.client
+import json
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from workers.base import Permanent, Transient
+from workers.practice.world import Manifest, Operations
+
+
+class PracticeCluster:
+    """One namespace of the practice cluster at this address."""
+
+    def __init__(self, url: str, *, namespace: str = "default") -> None:
+        self.url, self.namespace = url, namespace
+
+    def get(self, kind: str, name: str) -> Manifest | None:
+        return cast("Manifest | None", self._ask("get", kind=kind, name=name))
+
+    def find(self, kind: str, labels: dict[str, str]) -> list[Manifest]:
+        return cast("list[Manifest]", self._ask("find", kind=kind, labels=labels))
+
+    def apply(self, manifest: Manifest) -> Manifest:
+        return cast("Manifest", self._ask("apply", manifest=manifest))
+
+    def patch(self, kind: str, name: str, operations: Operations) -> Manifest:
+        return cast("Manifest", self._ask("patch", kind=kind, name=name, operations=operations))
+
+    def scale(self, name: str, replicas: int) -> None:
+        self._ask("scale", name=name, replicas=replicas)
+
+    def _ask(self, verb: str, **arguments: Any) -> Any:
+        # Not urllib: it would send a loopback address through the proxy that the environment names.
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=10)
+        try:
+            path, headers = f"/cluster/{self.namespace}/{verb}", {"Content-Type": "application/json"}
+            connection.request("POST", path, json.dumps(arguments), headers)
+            response = connection.getresponse()
+            answer = json.loads(response.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise Transient(f"The practice cluster does not answer at {self.url}.") from error
+        finally:
+            connection.close()
+        if response.status != 200:
+            raise Permanent(answer["error"])
+        return answer["result"]

@@ -1,0 +1,163 @@
+"""The practice cluster's server: python -m workers.practice --port P --state FILE [--seed SERVICE=VERSION]"""
+
+import argparse
+import json
+import os
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from workers.base import Permanent
+from workers.practice.page import page
+from workers.practice.world import START, World
+
+VERBS = {"get", "find", "apply", "patch", "scale"}
+LABEL = "practice cluster — nothing real is deployed here"
+
+
+class Practice:
+    """The world, one caller at a time, and the file that it survives in."""
+
+    def __init__(self, path: Path, seeds: list[tuple[str, str]], pace: float) -> None:
+        self.path, self.lock, self.saved = path, threading.Lock(), ""
+        self.world = World(json.loads(path.read_text()) if path.exists() else {}, pace=pace)
+        if not self.world.objects:
+            for service, version in seeds:
+                plant(self.world, service, version)
+        self.save()
+
+    def ask(self, namespace: str, verb: str, arguments: dict[str, Any]) -> str:
+        """The answer as text, written before the next caller may change what it is made of."""
+        with self.lock:
+            self.world.settle()
+            result = getattr(self.world, verb)(namespace, **arguments)
+            self.save()
+            return json.dumps({"result": result})
+
+    def look(self) -> World:
+        """The world as of now; a copy, so that drawing it needs no lock."""
+        with self.lock:
+            self.world.settle()
+            self.save()
+            return World(json.loads(self.saved), pace=self.world.pace)
+
+    def save(self) -> None:
+        """Whole or not at all: a kill between any two instructions leaves the old file or the new one."""
+        text = json.dumps(self.world.state())
+        if text == self.saved:
+            return
+        draft = self.path.with_suffix(".partial")
+        with draft.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(self.path)
+        self.saved = text
+
+
+def plant(world: World, service: str, version: str) -> None:
+    """A service that has been running for a while, of the shape that the deployer gives to one."""
+    labels = {"app": service, "color": "blue"}
+    container = {"name": service, "image": f"practice.example/{service}:{version}"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
+    metadata = {"name": f"{service}-blue", "labels": labels, "annotations": {}}
+    world.apply("default", {"kind": "Deployment", "metadata": metadata, "spec": spec})
+    for pod in world.find("default", "Pod", labels):
+        pod["born"] = time.time() - 10 * START
+    metadata = {"name": service, "labels": {"app": service}}
+    world.apply("default", {"kind": "Service", "metadata": metadata, "spec": {"selector": labels}})
+
+
+def seed(text: str) -> tuple[str, str]:
+    service, found, version = text.partition("=")
+    if not (service and found and version):
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form SERVICE=VERSION")
+    return service, version
+
+
+class Handler(BaseHTTPRequestHandler):
+    """`/` is the page, `/version` what the service itself would say, `/cluster/…` what the deployer asks."""
+
+    practice: Practice
+
+    def do_GET(self) -> None:
+        world = self.practice.look()
+        first, _, rest = self.path.strip("/").partition("/")
+        asked = rest if first == "version" else first
+        known = world.services()
+        service = asked or next(iter(known), "")
+        if service not in known:
+            self.unknown(service, known)
+        elif first == "version":
+            self.say_version(world, known[service], service)
+        else:
+            self.answer(200, page(world, known[service], service, LABEL), "text/html; charset=utf-8")
+
+    def unknown(self, service: str, known: dict[str, str]) -> None:
+        sentence = "The practice cluster runs no service yet."
+        if known:
+            sentence = f"The practice cluster runs no service named '{service}'. It runs: {', '.join(known)}."
+        self.answer(404, f"{sentence}\n", "text/plain; charset=utf-8")
+
+    def say_version(self, world: World, namespace: str, service: str) -> None:
+        version = world.version(namespace, service)
+        body = {"service": service, "version": version}
+        self.answer_json(
+            200 if version else 503, body if version else {"error": f"{service} has no ready pods."}
+        )
+
+    def do_POST(self) -> None:
+        kind, namespace, verb = (*self.path.strip("/").split("/"), "", "", "")[:3]
+        # A foreign web page can post, but not as JSON without asking first.
+        if kind != "cluster" or verb not in VERBS or self.headers["Content-Type"] != "application/json":
+            self.answer_json(404, {"error": f"The practice cluster knows no '{self.path}'."})
+            return
+        arguments = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        try:
+            self.answer(200, self.practice.ask(namespace, verb, arguments), "application/json")
+        except Permanent as refusal:
+            self.answer_json(422, {"error": str(refusal)})
+
+    def answer_json(self, status: int, body: Any) -> None:
+        self.answer(status, json.dumps(body), "application/json")
+
+    def answer(self, status: int, text: str, kind: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Silent: a deployer asks once a second."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m workers.practice", description=LABEL)
+    parser.add_argument("--port", type=int, required=True, help="on loopback; 0 picks a free one")
+    parser.add_argument("--state", type=Path, required=True, help="the file that the cluster survives in")
+    parser.add_argument(
+        "--seed", type=seed, action="append", default=[], metavar="SERVICE=VERSION", help="if the file is new"
+    )
+    parser.add_argument("--pace", type=float, default=1.0, help="how many times faster pods start")
+    options = parser.parse_args()
+    Handler.practice = Practice(options.state, options.seed, options.pace)
+    try:
+        server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+    except OSError as error:
+        parser.error(f"port {options.port} cannot be had: {error.strerror}")
+    with server:
+        print(f"{LABEL}: http://127.0.0.1:{server.server_port}", flush=True)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            return
+
+
+if __name__ == "__main__":
+    main()
