@@ -1,0 +1,51 @@
+// A click and its fate: the element waits for the ack, then is itself again or carries a warning.
+import { click } from "./api.js";
+import { askFirst } from "./confirm.js";
+import { changed, store } from "./store.js";
+
+const fates = new Map();
+const held = new Map();
+const counts = new Map();
+
+const surfaceId = (surface) => surface.hash ? surface.id : surface.ts;
+const keyOf = (surface, block, element) => `${surfaceId(surface)}/${block.block_id}/${element.action_id}/${store.me}`;
+
+export const fate = (surface, block, element) => fates.get(keyOf(surface, block, element));
+export const valueHeld = (surface, block, element) => held.get(keyOf(surface, block, element));
+export const clickCount = (surface) => counts.get(surfaceId(surface)) ?? 0;
+
+function settle(surface, key, state) {
+  if (state) fates.set(key, state);
+  else fates.delete(key);
+  counts.set(surfaceId(surface), clickCount(surface) + 1);
+  changed();
+}
+
+function valuesOf(surface) {
+  const values = {};
+  for (const [key, value] of held) {
+    const [id, block, action, user] = key.split("/");
+    if (id === surfaceId(surface) && user === store.me) (values[block] ??= {})[action] = value;
+  }
+  return values;
+}
+
+export async function use(surface, block, element, value) {
+  if (element.confirm && !(await askFirst(element.confirm))) return;
+  const key = keyOf(surface, block, element);
+  if (fates.get(key) === "waiting") return;
+  if (element.type !== "button") held.set(key, value);
+  const waiting = setTimeout(() => settle(surface, key, "waiting"), 60);
+  fates.set(key, "waiting");
+  const place = surface.hash ? { view_id: surface.id } : { message_ts: surface.ts, channel: surface.channel };
+  const delivery = await click({
+    ...place,
+    block_id: block.block_id,
+    element,
+    value,
+    values: surface.typed ?? valuesOf(surface),
+    confirm: true,
+  });
+  clearTimeout(waiting);
+  settle(surface, key, delivery.acked ? null : "failed");
+}

@@ -1,0 +1,110 @@
+// What the page knows, kept true by the server's feed; whoever draws listens for changes.
+import { noteTime } from "./dates.js";
+import { toast } from "./toast.js";
+
+export const store = {
+  ready: false,
+  online: false,
+  me: null,
+  channel: null,
+  thread: null,
+  title: "",
+  guide: "",
+  suggestions: [],
+  shortcuts: [],
+  channels: [],
+  bot: null,
+  links: 0,
+  members: new Map(),
+  messages: new Map(),
+  ephemerals: new Map(),
+  views: new Map(),
+  faults: new Map(),
+  controls: new Map(),
+};
+
+const listeners = [];
+let scheduled = false;
+
+export const onChange = (listener) => listeners.push(listener);
+
+export function changed() {
+  if (scheduled) return;
+  scheduled = true;
+  requestAnimationFrame(() => {
+    scheduled = false;
+    if (store.ready) listeners.forEach((listener) => listener());
+  });
+}
+
+export const people = () => [...store.members.values()].filter((member) => !member.is_bot);
+
+export function actAs(id) {
+  if (id === store.me || !store.members.has(id)) return;
+  store.me = id;
+  remember("me", id);
+  toast(`You are now ${store.members.get(id).real_name}`);
+  changed();
+}
+
+export function openThread(ts) {
+  store.thread = ts;
+  changed();
+}
+
+export function openChannel(id) {
+  store.channel = id;
+  store.thread = null;
+  remember("channel", id);
+  changed();
+}
+
+export const remember = (name, value) => localStorage.setItem(`signoff-${name}`, value);
+export const remembered = (name) => localStorage.getItem(`signoff-${name}`);
+
+const SHELVES = { message: "messages", ephemeral: "ephemerals", view: "views", fault: "faults", control: "controls", member: "members" };
+const keyOf = { message: (body) => `${body.channel}:${body.ts}`, ephemeral: (body) => body.ts };
+
+function take(snapshot) {
+  for (const [kind, shelf] of Object.entries(SHELVES)) {
+    const key = keyOf[kind] ?? ((body) => body.id);
+    store[shelf] = new Map(snapshot[shelf].map((body) => [key(body), body]));
+  }
+  snapshot.messages.forEach((body) => noteTime(body.ts));
+  for (const name of ["title", "guide", "suggestions", "shortcuts", "channels", "bot", "links"]) store[name] = snapshot[name];
+  const known = people().map((member) => member.id);
+  store.me = [store.me, remembered("me"), known[0]].find((id) => known.includes(id));
+  const rooms = store.channels.map((channel) => channel.id);
+  store.channel = [store.channel, remembered("channel"), rooms[0]].find((id) => rooms.includes(id));
+  store.ready = true;
+}
+
+const arrivals = [];
+export const onArrival = (listener) => arrivals.push(listener);
+
+function apply({ kind, id, body }) {
+  if (kind === "snapshot") return take(body);
+  if (kind === "link") return void (store.links = body.links);
+  const shelf = store[SHELVES[kind]];
+  const fresh = !shelf.has(id);
+  if (body) shelf.set(id, body);
+  else shelf.delete(id);
+  // A new map, so that everything that shows names is drawn again.
+  if (kind === "member") store.members = new Map(shelf);
+  if (kind === "message" && body) noteTime(body.ts);
+  if (fresh && body) arrivals.forEach((listener) => listener(kind, body));
+}
+
+export function watch() {
+  const socket = new WebSocket(`ws://${location.host}/control/live`);
+  socket.onmessage = ({ data }) => {
+    store.online = true;
+    apply(JSON.parse(data));
+    changed();
+  };
+  socket.onclose = () => {
+    store.online = false;
+    changed();
+    setTimeout(watch, 1000);
+  };
+}

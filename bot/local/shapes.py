@@ -1,0 +1,92 @@
+"""The values a local workspace is made of: who is in it, where they talk, what the demo offers."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Json = dict[str, Any]
+
+TEAM_ID = "T0LOCAL"
+APP_ID = "A0LOCAL"
+BOT_ID = "B0LOCAL"
+SLACKBOT = "USLACKBOT"
+
+
+class Refused(Exception):
+    """Slack says no: its error code, and where in the request the fault is."""
+
+    def __init__(self, code: str, *messages: str) -> None:
+        super().__init__(code, *messages)
+        self.code = code
+        self.messages = messages
+
+
+@dataclass(frozen=True)
+class Member:
+    """A person, or the app's own user."""
+
+    id: str
+    name: str
+    real_name: str
+    is_admin: bool = False
+    is_restricted: bool = False
+    is_ultra_restricted: bool = False
+    is_bot: bool = False
+    deleted: bool = False
+    team_id: str = TEAM_ID
+    tz: str = "America/New_York"
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A public channel that every member has joined."""
+
+    id: str
+    name: str
+    topic: str = ""
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """A message shortcut of the app, offered in a message's menu."""
+
+    callback_id: str
+    name: str
+
+
+def _nothing(on: bool) -> str:
+    return ""
+
+
+def _steady() -> Json:
+    return {}
+
+
+@dataclass(frozen=True)
+class Control:
+    """A demo control. `run` answers with a sentence; `state` may override label, help, on, url, disabled."""
+
+    id: str
+    label: str
+    kind: Literal["button", "switch", "link"]
+    help: str = ""
+    run: Callable[[bool], Awaitable[str] | str] = _nothing
+    state: Callable[[], Json] = _steady
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What became of one act: whether the app acked it, how fast, and what it answered."""
+
+    acked: bool
+    ms: float = 0.0
+    error: str = ""
+    errors: dict[str, str] = field(default_factory=dict)
+    payload: Json = field(default_factory=dict)
+
+    def to_json(self) -> Json:
+        return asdict(self)
+
+
+DEFAULT_BOT = Member("U0SIGNOFF", "signoff", "Signoff", is_bot=True)
+DEFAULT_CHANNEL = Channel("C0OPS", "ops", "Changes to production")
