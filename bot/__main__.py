@@ -1,0 +1,62 @@
+"""signoff: the one command. `demo` to try it, `up` to run it, the rest to look."""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from bot import commands
+from bot.config import BotSettings
+from bot.demo.run import demo
+from bot.run import run, usable
+from bot.supervise import Supervisor, siblings
+from storage.config import configure_logging
+from storage.errors import SignoffError
+
+
+def main() -> int:
+    given = parser().parse_args()
+    try:
+        return command(given, BotSettings())
+    except SignoffError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        return 0
+
+
+def command(given: argparse.Namespace, settings: BotSettings) -> int:
+    """One line per command."""
+    if given.command == "demo":
+        return demo(settings.state / "demo", port=given.port, reset=given.reset)
+    if given.command == "plan":
+        return commands.plan(settings, given.file)
+    if given.command == "show":
+        return commands.show(settings, given.id)
+    if given.command in {"plans", "doctor"}:
+        looks = {"plans": commands.plans, "doctor": commands.doctor}
+        return looks[given.command](settings)
+    configure_logging(settings)
+    if given.command == "bot":
+        return run(settings)
+    usable(settings)
+    return Supervisor(siblings(os.environ)).run()
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="signoff", description=__doc__)
+    add = top.add_subparsers(dest="command", required=True, metavar="command").add_parser
+    trial = add("demo", help="try everything on this machine, with a Slack workspace on localhost")
+    trial.add_argument("--port", type=int, help="where the workspace listens (8700, or a free one)")
+    trial.add_argument("--reset", action="store_true", help="forget the demo's state first")
+    add("up", help="run the bot and the workers, and restart whichever falls over")
+    add("bot", help="run the bot alone")
+    add("plan", help="check a plan from a JSON file").add_argument("file", type=Path)
+    add("plans", help="list the newest plans")
+    add("show", help="show one plan and its journal").add_argument("id", type=int)
+    add("doctor", help="say what is configured, what is missing, and how to mend it")
+    return top
+
+
+if __name__ == "__main__":
+    sys.exit(main())

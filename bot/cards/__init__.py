@@ -1,0 +1,1 @@
+"""Pure: view → blocks. Nothing here speaks to Slack."""

@@ -1,0 +1,67 @@
+"""Three-line builders for Slack's blocks, and the one place where foreign text is made inert."""
+
+import json
+import unicodedata
+from typing import Any
+
+Block = dict[str, Any]
+
+LIMIT = 10_000  # characters in one message; Slack refuses somewhere above 11,000 without saying where
+
+
+def inert(text: str) -> str:
+    """Without control, invisible and direction-changing characters. Newlines stay."""
+    return "".join(
+        ch for ch in text if ch == "\n" or unicodedata.category(ch) not in {"Cc", "Cf", "Co", "Cs"}
+    )
+
+
+def escape(text: str) -> str:
+    """Foreign text for mrkdwn: it cannot mention, link, or look like ours."""
+    text = inert(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace("`", "ˋ").replace("*", "∗").replace("~", "∼")
+
+
+def clip(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def section(text: str) -> Block:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": clip(text, 2900)}, "expand": True}
+
+
+def context(*texts: str) -> Block:
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": clip(t, 1900)} for t in texts[:10]]}
+
+
+def actions(block_id: str, *buttons: Block) -> Block:
+    return {"type": "actions", "block_id": block_id, "elements": list(buttons)}
+
+
+def button(label: str, action_id: str, value: str, style: str = "") -> Block:
+    made: Block = {"type": "button", "action_id": action_id, "text": plain(label), "value": value}
+    return made | ({"style": style} if style else {})
+
+
+def plain(text: str) -> Block:
+    return {"type": "plain_text", "text": text}
+
+
+def rich(text: str) -> Block:
+    """Plain words as rich text: nothing in them is markup."""
+    return {
+        "type": "rich_text",
+        "elements": [
+            {"type": "rich_text_section", "elements": [{"type": "text", "text": inert(text) or " "}]}
+        ],
+    }
+
+
+def pack(plan: int, revision: int, digest: str, step: str = "") -> str:
+    """What a button carries: never trusted, only looked up."""
+    return json.dumps({"p": plan, "r": revision, "d": digest[:16]} | ({"s": step} if step else {}))
+
+
+def size(blocks: list[Block]) -> int:
+    """Characters of text in a message, as Slack seems to count them."""
+    return len(json.dumps(blocks, ensure_ascii=False))

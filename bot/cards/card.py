@@ -1,0 +1,170 @@
+"""The card: a plan's one message in the channel. A pure function of the view."""
+
+from datetime import datetime
+
+from bot.cards.blocks import (
+    LIMIT,
+    Block,
+    actions,
+    button,
+    clip,
+    context,
+    escape,
+    inert,
+    pack,
+    rich,
+    section,
+    size,
+)
+from bot.cards.words import FAILURE, lasting, standing, timing, title, took, waiting
+from bot.policy import who
+from storage.contract import Check
+from storage.states import PlanState, StepState
+from storage.views import PlanView, StepView
+
+STATUS = {
+    StepState.pending: "pending",
+    StepState.running: "in_progress",
+    StepState.succeeded: "complete",
+    StepState.failed: "error",
+    StepState.unknown: "error",
+    StepState.skipped: "pending",
+    StepState.cancelled: "error",
+}
+
+
+def card(view: PlanView, now: datetime, *, workers: bool = True) -> tuple[str, list[Block]]:
+    """Fallback text and blocks. Details go before the message grows too long for Slack."""
+    text = clip(inert(f"{_goal(view)} — {standing(view, now)}"), 300)
+    for details in (True, False):
+        blocks = [_plan(view, now, details=details), *_facts(view, workers=workers), *_buttons(view)]
+        if size(blocks) <= LIMIT:
+            break
+    return text, blocks
+
+
+def simple(view: PlanView, now: datetime) -> tuple[str, list[Block]]:
+    """The same in sections, for a Slack that refuses the plan block."""
+    lines = [f"*{escape(_goal(view))}* — {escape(standing(view, now))}"]
+    lines += [f"{number}. {escape(_title(step, now))}" for number, step in enumerate(view.steps, 1)]
+    text = clip(inert(f"{_goal(view)} — {standing(view, now)}"), 300)
+    return text, [section("\n".join(lines)), *_facts(view, workers=True), *_buttons(view)]
+
+
+def _goal(view: PlanView) -> str:
+    return view.spec.goal if view.spec else view.text
+
+
+def _plan(view: PlanView, now: datetime, *, details: bool) -> Block:
+    name = f"plan_{view.id}_r{view.revision}_v{view.version}"
+    heading = clip(inert(f"{_goal(view)} — {standing(view, now)}"), 150)
+    tasks = [_task(view, step, number, now, details=details) for number, step in enumerate(view.steps, 1)]
+    if not tasks:
+        tasks = [{"task_id": "planning", "title": "Making a plan", "status": "in_progress"}]
+    return {"type": "plan", "block_id": name, "title": heading, "tasks": tasks}
+
+
+def _task(view: PlanView, step: StepView, number: int, now: datetime, *, details: bool) -> Block:
+    made: Block = {
+        "task_id": step.spec.id,
+        "title": clip(f"{number}. {_title(step, now)}", 150),
+        "status": STATUS[step.state],
+    }
+    if details:
+        made["details"] = rich(clip(_details(view, step), 900))
+    if step.report:
+        made["output"] = rich(clip(step.report.summary + (f" ({took(step)})" if took(step) else ""), 600))
+    return made
+
+
+def _title(step: StepView, now: datetime) -> str:
+    name = inert(title(step.spec))
+    if step.state == StepState.skipped:
+        return f"{name} — not run"
+    if step.state == StepState.unknown:
+        return f"{name} — unknown whether it happened"
+    if step.state == StepState.running and step.attempt > 1:
+        return f"Again: {name} (attempt {step.attempt})"
+    why = waiting(step, now)
+    return f"{name} — {why}" if why else name
+
+
+def _details(view: PlanView, step: StepView) -> str:
+    spec = step.spec
+    lines = [f"{spec.worker} · {spec.action}"]
+    if spec.parameters:
+        lines.append(", ".join(f"{name}: {value}" for name, value in spec.parameters.items()))
+    lines.append(f"When: {timing(spec.schedule)}")
+    criteria = dict.fromkeys(c if isinstance(c, str) else c.name or _check(c) for c in spec.success_criteria)
+    if criteria:
+        lines.append(f"Must hold: {', '.join(criteria)}")
+    if not step.undo:
+        lines.append(
+            f"If it fails: {FAILURE[spec.failure_action]}{_undo(view, spec.id, spec.failure_action)}"
+        )
+    return "\n".join(lines)
+
+
+def _check(check: Check) -> str:
+    return f"{check.field} {check.op} {check.value}"
+
+
+def _undo(view: PlanView, key: str, way: str) -> str:
+    undo = [u for u in (view.spec.rollback if view.spec else ()) if u.undoes == key]
+    return f" ({title(undo[0])})" if undo and way == "rollback" else ""
+
+
+def _facts(view: PlanView, *, workers: bool) -> list[Block]:
+    if view.spec is None:
+        return [context(f"Asked by <@{view.requester}>: “{escape(clip(view.text, 300))}”")]
+    lines = [
+        f"*Risk: {view.risk}* — {escape('; '.join(view.reasons) or 'nothing is changed')}",
+        _approval(view),
+    ]
+    lines.append(f"*Takes* about {lasting(view.seconds)}, without waiting")
+    small = [f"Plan {view.id} · revision {view.revision} · digest `{view.digest[:12]}`", _asked(view)]
+    if view.changes:
+        changed = "; ".join(view.changes)
+        small.append(f"Revision {view.revision} by <@{view.author}>: {escape(clip(changed, 600))}")
+    if not workers and view.state == PlanState.approved:
+        small.append(":warning: No workers process is connected; nothing runs until one is.")
+    return [section("\n".join(lines)), context(*small)]
+
+
+def _asked(view: PlanView) -> str:
+    return f"Asked by <@{view.requester}>: “{escape(clip(view.text, 200))}” · {escape(view.note)}"
+
+
+def _approval(view: PlanView) -> str:
+    given = ", ".join(f"<@{user}>" for user in view.approved_by)
+    if view.needed == 0:
+        return "*Approval:* none needed, since nothing is changed"
+    if view.state == PlanState.proposed:
+        missing = view.needed - len(view.approved_by)
+        so_far = f" (so far: {given})" if given else ""
+        mine = f"; <@{view.requester}> asked and may not approve" if view.requester in view.authors else ""
+        return f"*Approval:* {missing} more needed, from {who(view)}{so_far}{mine}{_expiry(view)}"
+    if view.state == PlanState.rejected:
+        return f"*Rejected:* {escape(clip(view.reason, 500))}"
+    return f"*Approved by* {given}" if given else "*Approval:* none was given"
+
+
+def _expiry(view: PlanView) -> str:
+    if view.expires_at is None:
+        return ""
+    stamp, utc = int(view.expires_at.timestamp()), f"{view.expires_at:%a %H:%M} UTC"
+    return f" · expires <!date^{stamp}^{{date_short_pretty}} {{time}}|{utc}>"
+
+
+def _buttons(view: PlanView) -> list[Block]:
+    if view.state != PlanState.proposed:
+        return []
+    value = pack(view.id, view.revision, view.digest)
+    return [
+        actions(
+            f"decide_{view.id}_r{view.revision}",
+            button("Approve", "approve", value, "primary"),
+            button("Edit", "edit", value),
+            button("Reject", "reject", value),
+        )
+    ]

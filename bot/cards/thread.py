@@ -1,0 +1,132 @@
+"""The messages in a plan's thread: one per outcome, each with the question it raises."""
+
+from datetime import datetime
+
+from bot.cards.blocks import Block, actions, button, clip, context, escape, inert, pack, section
+from bot.cards.words import OUTCOMES, lasting, standing, title, took
+from storage.states import StepState
+from storage.tables import Event
+from storage.views import PlanView, StepView
+
+LABELS = {"retry": "Retry", "skip": "Skip", "rollback": "Roll Back", "abort": "Abort"}
+RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}
+
+
+def message(kind: str, view: PlanView, event: Event | None, now: datetime) -> tuple[str, list[Block]]:
+    """The thread message of that kind."""
+    draw = {
+        "outcome": _outcome,
+        "question": _question,
+        "summary": _summary,
+        "decision": _decision,
+        "changes": _changes,
+    }[kind]
+    lines, more = draw(view, event)
+    return clip(inert(lines[0]), 300), [section("\n".join(lines)), *more]
+
+
+def _outcome(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+    data = event.data if event else {}
+    step = view.step(data["step"])
+    summary = data.get("summary") or (step.report.summary if step.report else data.get("reason", ""))
+    if event and event.verb == "succeed":
+        return [f":white_check_mark: *{escape(title(step.spec))}*: {escape(summary)}{_took(step)}"], []
+    lines = [f":x: *{escape(title(step.spec))}* failed: {escape(summary)}{_took(step)}"]
+    if step.report and step.report.recommendations:
+        lines += [f"• {escape(advice)}" for advice in step.report.recommendations]
+    if step.choices:
+        lines.append("How shall it go on? Nothing runs until somebody answers.")
+        return lines, [_answers(view, step)]
+    return lines, []
+
+
+def _question(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+    data = event.data if event else {}
+    if "step" not in data:
+        return [f":warning: I could not make a plan: {escape(str(data.get('reason', '')))}"], []
+    step = view.step(data["step"])
+    lines = [
+        f":warning: *{escape(title(step.spec))}* was interrupted, and may or may not have happened.",
+        f"It changes something and is not safe to repeat, so it does not run again by itself."
+        f" {escape(str(data.get('reason', '')))}",
+    ]
+    if step.state != StepState.unknown:
+        return [*lines, f"Resolved: it is {step.state} now."], []
+    if step.probing:
+        return [*lines, "Looking again…"], []
+    value = pack(view.id, view.revision, view.digest, step.spec.id)
+    buttons = [button(label, f"resolve_{answer}", value) for answer, label in RESOLVE.items()]
+    return [*lines, "Please look, and say what happened:"], [actions(f"resolve_{step.spec.id}", *buttons)]
+
+
+def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+    good = view.outcome == "succeeded"
+    sign = ":checkered_flag:" if good else ":octagonal_sign:"
+    goal = view.spec.goal if view.spec else view.text
+    lines = [f"{sign} *{escape(goal)}*: {OUTCOMES.get(view.outcome, view.outcome)}{_whole(view)}"]
+    if not good:
+        lines.append(f"Why: {escape(view.reason)}")
+    lines += [_line(step) for step in view.steps]
+    lines.append(f"<@{view.requester}> asked" + (f"; {_names(view)} approved" if view.approved_by else ""))
+    again = actions(
+        f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
+    )
+    return lines, [] if good else [again]
+
+
+def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+    if event is None:
+        return [standing(view, view.created_at)], []
+    actor = "Policy" if event.actor in {"policy", "clock", "rules"} else f"<@{event.actor}>"
+    data = event.data
+    if event.verb == "approve" and data.get("given", 0) < data.get("needed", 0):
+        return [
+            f":thumbsup: {actor} approved revision {data['revision']}: {data['given']} of {data['needed']}"
+        ], []
+    asked, why = f"<@{view.requester}>", f"“{escape(str(data.get('reason', '')))}”"
+    line = {
+        "approve": f":thumbsup: {actor} approved {_which(view, data)}; {asked}, it runs as planned.",
+        "reject": f":no_entry: {actor} rejected it; {asked}: {why}",
+        "expire": f":hourglass: Nobody decided in time, so this proposal expired. {asked}, please ask again.",
+        "cancel": f":no_entry: {actor} cancelled it: {why}",
+    }[event.verb]
+    return [line], []
+
+
+def _which(view: PlanView, data: dict[str, object]) -> str:
+    return f"revision {data['revision']}" if "revision" in data else "this plan, since it changes nothing"
+
+
+def _changes(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+    data = event.data if event else {}
+    changed = [f"• {escape(line)}" for line in data.get("changes", [])]
+    actor = event.actor if event else view.author
+    lines = [f":pencil2: <@{actor}> made revision {data.get('revision', view.revision)}:", *changed]
+    return lines, [context("Earlier approvals no longer count, and earlier buttons do nothing.")]
+
+
+def _answers(view: PlanView, step: StepView) -> Block:
+    value = pack(view.id, view.revision, view.digest, step.spec.id)
+    made = [button(LABELS[choice], f"answer_{choice}", value) for choice in step.choices]
+    return actions(f"answer_{step.spec.id}_{step.attempt}", *made)
+
+
+def _line(step: StepView) -> str:
+    sign = {StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:"}.get(
+        step.state, ":white_circle:"
+    )
+    said = step.report.summary if step.report else "not run"
+    return f"{sign} {escape(title(step.spec))}: {escape(clip(said, 300))}{_took(step)}"
+
+
+def _took(step: StepView) -> str:
+    return f" ({took(step)})" if took(step) else ""
+
+
+def _whole(view: PlanView) -> str:
+    times = [moment for step in view.steps for moment in (step.started_at, step.ended_at) if moment]
+    return f" in {lasting((max(times) - min(times)).total_seconds())}" if len(times) > 1 else ""
+
+
+def _names(view: PlanView) -> str:
+    return ", ".join(f"<@{user}>" for user in view.approved_by)

@@ -1,0 +1,124 @@
+"""How plans, steps, times and differences are said. Plain text; whoever shows it makes it inert."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from bot.when import spoken
+from storage.spec import PlanSpec, Schedule, StepSpec
+from storage.states import PlanState, StepState
+from storage.views import PlanView, StepView
+
+OUTCOMES = {
+    "succeeded": "done",
+    "failed": "failed",
+    "rolled_back": "failed, and rolled back",
+    "incomplete": "done, but incomplete",
+}
+FAILURE = {
+    "ask": "ask a person",
+    "abort": "stop the plan",
+    "rollback": "roll back what was done",
+    "continue": "go on without it",
+}
+
+
+def lasting(seconds: float) -> str:
+    """A duration as people say it."""
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def title(step: StepSpec) -> str:
+    return step.purpose or f"{step.worker}: {step.action}"
+
+
+def timing(schedule: Schedule) -> str:
+    """When a step may start, in the zone it was said in and in UTC."""
+    if schedule.not_before is None:
+        return "as soon as what it depends on is done"
+    until = f", until {spoken(schedule.not_after, schedule.zone)}" if schedule.not_after else ""
+    return f"{spoken(schedule.not_before, schedule.zone)}{until}"
+
+
+def standing(view: PlanView, now: datetime) -> str:
+    """Where a plan stands, in a few words."""
+    if view.state == PlanState.approved:
+        return _under_way(view, now)
+    return {
+        PlanState.planning: "planning",
+        PlanState.proposed: f"waiting for approval ({len(view.approved_by)} of {view.needed})",
+        PlanState.stalled: "needs an answer",
+        PlanState.done: OUTCOMES.get(view.outcome, view.outcome),
+        PlanState.rejected: "rejected",
+        PlanState.expired: "expired: nobody decided in time",
+        PlanState.cancelled: "cancelled",
+    }[view.state]
+
+
+def _under_way(view: PlanView, now: datetime) -> str:
+    steps = view.steps
+    if any(step.state == StepState.unknown for step in steps):
+        unknown = next(step for step in steps if step.state == StepState.unknown)
+        return "finding out what happened" if unknown.probing else "needs an answer"
+    if any(step.undo for step in steps):
+        return "rolling back"
+    running = [number for number, step in enumerate(steps, 1) if step.state == StepState.running]
+    if running:
+        return f"running step {running[0]} of {len(steps)}"
+    ahead = [step for step in steps if step.state == StepState.pending and _waits_for_time(step, now)]
+    if ahead and ahead[0].not_before:
+        return f"waits until {spoken(ahead[0].not_before, ahead[0].spec.schedule.zone)}"
+    return "approved"
+
+
+def _waits_for_time(step: StepView, now: datetime) -> bool:
+    return step.not_before is not None and step.not_before > now
+
+
+def waiting(step: StepView, now: datetime) -> str:
+    """Why a pending step has not started, or ""."""
+    if step.state != StepState.pending:
+        return ""
+    if _waits_for_time(step, now) and step.not_before:
+        again = "tries again at" if step.attempt else "waits until"
+        return f"{again} {spoken(step.not_before, step.spec.schedule.zone)}"
+    if step.held_by:
+        return f"waits for plan {step.held_by}, which holds what it touches"
+    return ""
+
+
+def took(step: StepView) -> str:
+    return lasting(step.took.total_seconds()) if isinstance(step.took, timedelta) else ""
+
+
+def differences(old: PlanSpec, new: PlanSpec) -> list[str]:
+    """What a revision changes, one line each."""
+    before, after = ({step.id: step for step in spec.steps} for spec in (old, new))
+    lines = [f"{key}: removed" for key in before if key not in after]
+    lines += [f"{key}: added ({title(step)})" for key, step in after.items() if key not in before]
+    for key in after:
+        if key in before:
+            lines += _step_differences(before[key], after[key])
+    if [key for key in after if key in before] != [key for key in before if key in after]:
+        lines.append("the order of the steps changed")
+    return lines
+
+
+def _step_differences(old: StepSpec, new: StepSpec) -> Iterator[str]:
+    if old.schedule != new.schedule:
+        yield f"{new.id}: {_short(old.schedule)} → {_short(new.schedule)}"
+    for name in {**old.parameters, **new.parameters}:
+        was, is_ = old.parameters.get(name), new.parameters.get(name)
+        if was != is_:
+            yield f"{new.id}: {name} {was} → {is_}"
+    for field in ("worker", "action", "depends_on", "success_criteria", "failure_action", "retries"):
+        if getattr(old, field) != getattr(new, field):
+            yield f"{new.id}: {field} changed"
+
+
+def _short(schedule: Schedule) -> str:
+    return spoken(schedule.not_before, schedule.zone) if schedule.not_before else "at once"

@@ -1,0 +1,120 @@
+"""What the demo starts with: a configuration, a sample service, a database. All in one named directory."""
+
+import json
+import secrets
+import shutil
+import socket
+import sqlite3
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+SAMPLE = Path(__file__).parent / "sample" / "auth-service"
+USERS = 2000
+
+CONFIG = """\
+# The demo's configuration. Delete the directory, or run `signoff demo --reset`, to start anew.
+zone = "America/New_York"
+workers = ["test-runner", "db-backup", "k8s-deployer"]
+
+[people]
+approvers = ["U0BOB", "U0CAROL"]
+admins = ["U0CAROL"]
+
+[windows.nightly]
+start = 02:00:00
+hours = 2
+zone = "America/New_York"
+environments = ["production"]
+
+[inventory.suites.full]
+command = ["pytest", "-q"]
+directory = "{home}/auth-service"
+environments = ["staging"]
+
+[inventory.databases.auth_prod]
+environment = "production"
+kind = "sqlite"
+path = "{home}/auth_prod.db"
+directory = "{home}/backups"
+
+[inventory.services.auth-service]
+cluster = "practice"
+environment = "production"
+image = "registry.example/auth-service"
+replicas = 2
+port = 8080
+database = "auth_prod"
+
+[inventory.clusters.practice]
+kind = "practice"
+url = "http://127.0.0.1:{practice}"
+"""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """What must stay the same from one start to the next."""
+
+    port: int
+    practice: int
+    token: str
+
+
+def plant(home: Path, port: int | None) -> Seed:
+    """Make the directory ready; what is there already stays."""
+    home.mkdir(parents=True, exist_ok=True)
+    seed = _seed(home, port)
+    config = CONFIG.format(home=home, practice=seed.practice)
+    (home / "signoff.toml").write_text(config, encoding="utf-8")
+    if not (home / "auth-service").exists():
+        shutil.copytree(SAMPLE, home / "auth-service", ignore=shutil.ignore_patterns("__pycache__"))
+    if not (home / "auth_prod.db").exists():
+        _database(home / "auth_prod.db")
+    return seed
+
+
+def break_tests(home: Path, broken: bool) -> None:
+    """Plant a real bug in the sample service, or mend it."""
+    source = home / "auth-service" / "auth.py"
+    good, bad = "return age > LIFETIME", "return age < LIFETIME"
+    text = source.read_text(encoding="utf-8")
+    source.write_text(text.replace(good, bad) if broken else text.replace(bad, good), encoding="utf-8")
+
+
+def tests_broken(home: Path) -> bool:
+    return "return age < LIFETIME" in (home / "auth-service" / "auth.py").read_text(encoding="utf-8")
+
+
+def _seed(home: Path, port: int | None) -> Seed:
+    path = home / "demo.json"
+    known = Seed(**json.loads(path.read_text())) if path.exists() else None
+    token = known.token if known else secrets.token_urlsafe(16)
+    wanted = port if port is not None else known.port if known else 8700
+    seed = Seed(_free(wanted), _free(known.practice if known else wanted and wanted + 1), token)
+    path.touch(mode=0o600)
+    path.write_text(json.dumps(asdict(seed)))
+    return seed
+
+
+def _free(port: int) -> int:
+    """This port, or another one when it is taken."""
+    for wanted in (port, 0):
+        try:
+            with socket.create_server(("127.0.0.1", wanted)) as found:
+                return int(found.getsockname()[1])
+        except OSError:
+            continue
+    raise OSError("no free port on 127.0.0.1")
+
+
+def _database(path: Path) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, email TEXT)")
+        connection.execute("CREATE TABLE sessions (id INTEGER PRIMARY KEY, user_id INTEGER, token TEXT)")
+        people = [(i, f"user {i}", f"user{i}@example.com") for i in range(1, USERS + 1)]
+        connection.executemany("INSERT INTO users VALUES (?, ?, ?)", people)
+        connection.executemany(
+            "INSERT INTO sessions VALUES (?, ?, ?)",
+            [(i, i, secrets.token_hex(8)) for i in range(1, USERS + 1)],
+        )
+    connection.close()

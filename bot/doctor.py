@@ -1,0 +1,131 @@
+"""`signoff doctor`: what is configured, what is missing, and how to mend it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import anthropic
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+from sqlalchemy.exc import SQLAlchemyError
+
+from bot.config import BotSettings
+from bot.planner import runbooks
+from bot.run import web_client
+from storage.config import SignoffConfig, read_config
+from storage.engine import migrate, open_engine
+from storage.errors import SignoffError
+from storage.store import Store
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One part. `missing`: the bot could not run. `note`: it runs, but somebody may want to know."""
+
+    part: str
+    state: Literal["ok", "note", "missing"]
+    text: str
+    mend: str = ""
+
+    def __str__(self) -> str:
+        sign = {"ok": "✓", "note": "•", "missing": "✗"}[self.state]
+        return f"{sign} {self.part}: {self.text}" + (f"\n    → {self.mend}" if self.mend else "")
+
+
+def examine(settings: BotSettings) -> Iterator[Finding]:
+    """Every part, in the order in which they are needed."""
+    try:
+        config = read_config(settings.config)
+    except SignoffError as error:
+        yield Finding(
+            "configuration", "missing", str(error), "cp signoff.example.toml signoff.toml, then edit it"
+        )
+        config = SignoffConfig()
+    else:
+        yield Finding("configuration", "ok", f"{settings.config}, policy {config.version()}")
+    yield _approvers(config)
+    yield _runbooks(config)
+    yield from _database(settings)
+    yield _bot_token(settings)
+    yield _app_token(settings)
+    yield _model(settings)
+
+
+def _approvers(config: SignoffConfig) -> Finding:
+    if config.people.approvers:
+        return Finding("approvers", "ok", ", ".join(config.people.approvers))
+    return Finding(
+        "approvers", "missing", "nobody may approve", "add user ids under [people] approvers = [...]"
+    )
+
+
+def _runbooks(config: SignoffConfig) -> Finding:
+    try:
+        books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
+    except SignoffError as error:
+        return Finding("runbooks", "missing", str(error), "mend or remove that file")
+    return Finding("runbooks", "ok", ", ".join(book.id for book in books))
+
+
+def _database(settings: BotSettings) -> Iterator[Finding]:
+    engine = open_engine(settings.database)
+    shown = engine.url.render_as_string(hide_password=True)
+    try:
+        migrate(engine)
+        store = Store(engine, settings.now())
+        workers, offered = store.processes("workers"), store.contracts()
+    except (SQLAlchemyError, OSError) as error:
+        reason = str(error).partition("\n")[0]
+        yield Finding(
+            "database", "missing", f"{shown}: {reason}", "check SIGNOFF_DATABASE_URL, and that it is up"
+        )
+        return
+    yield Finding("database", "ok", shown)
+    if workers:
+        names = sorted({contract.worker for contract in offered})
+        yield Finding("workers", "ok", f"{len(workers)} process(es), offering {', '.join(names)}")
+    else:
+        mend = "start them: signoff up, or python -m workers"
+        yield Finding("workers", "note", "no workers process was seen in the last half minute", mend)
+
+
+def _bot_token(settings: BotSettings) -> Finding:
+    if not settings.slack_bot_token.get_secret_value():
+        mend = "install the app from manifest.yml, then copy the Bot User OAuth Token (xoxb-…)"
+        return Finding("Slack bot token", "missing", "SLACK_BOT_TOKEN is not set", mend)
+    try:
+        found = web_client(settings).auth_test()
+    except (SlackApiError, OSError) as error:
+        mend = "reinstall the app and copy the token again; check the network"
+        return Finding("Slack bot token", "missing", f"not accepted: {_code(error)}", mend)
+    return Finding("Slack bot token", "ok", f"{found['user']} in {found['team']}")
+
+
+def _app_token(settings: BotSettings) -> Finding:
+    token = settings.slack_app_token.get_secret_value()
+    if not token:
+        mend = "Basic Information → App-Level Tokens, scope connections:write (xapp-…)"
+        return Finding("Slack app token", "missing", "SLACK_APP_TOKEN is not set", mend)
+    try:
+        WebClient(base_url=settings.slack_api_url, timeout=10).apps_connections_open(app_token=token)
+    except (SlackApiError, OSError) as error:
+        mend = "make a new app-level token with the scope connections:write"
+        return Finding("Slack app token", "missing", f"not accepted: {_code(error)}", mend)
+    return Finding("Slack app token", "ok", "Socket Mode can be opened")
+
+
+def _model(settings: BotSettings) -> Finding:
+    key = settings.anthropic_api_key.get_secret_value()
+    if not key:
+        return Finding("model", "note", "ANTHROPIC_API_KEY is not set: runbooks do the planning")
+    try:
+        anthropic.Anthropic(api_key=key, timeout=10, max_retries=0).models.retrieve(settings.model)
+    except (anthropic.APIError, OSError) as error:
+        return Finding(
+            "model", "note", f"{settings.model}: {type(error).__name__}", "check the key and the model's name"
+        )
+    return Finding("model", "ok", settings.model)
+
+
+def _code(error: Exception) -> str:
+    return str(error.response.get("error")) if isinstance(error, SlackApiError) else str(error)

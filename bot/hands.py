@@ -1,0 +1,36 @@
+"""What handling a delivery needs, and the way through the one door."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from bot.people import People
+from bot.planner.runbooks import Runbook
+from bot.planner.validate import Catalogue
+from bot.policy import Actor, Refused, authorize
+from storage.config import SignoffConfig
+from storage.errors import NotAllowed
+from storage.store import Store
+from storage.views import PlanView
+
+
+@dataclass(frozen=True)
+class Bot:
+    """The bot's hands: rows, rules, people, and a way to open a form."""
+
+    store: Store
+    config: SignoffConfig
+    people: People
+    open_view: Callable[[str, dict[str, Any]], None]
+    runbooks: list[Runbook] = field(default_factory=list)
+
+    def catalogue(self) -> Catalogue:
+        return Catalogue(self.store.contracts())
+
+    def demand(self, user: str, verb: str, plan: PlanView | None) -> Actor:
+        """The person, if they may; NotAllowed with the reason otherwise."""
+        actor = self.people.actor(user)
+        answer = authorize(actor, verb, plan, self.config)
+        if isinstance(answer, Refused):
+            raise NotAllowed(answer.reason)
+        return actor

@@ -1,0 +1,1 @@
+"""What people do in Slack, each as one verb of the store."""

@@ -1,0 +1,94 @@
+"""Deciding: what each button does. The value is looked up, never trusted; every click gets an answer."""
+
+import json
+from typing import Any
+
+from bot.cards.modal import edit_form, reject_form
+from bot.hands import Bot
+from storage.errors import Conflict, NotFound
+from storage.states import PlanState
+from storage.views import PlanView
+
+GONE = "This button does nothing (any more). Please look at the newest card of the plan."
+
+
+def on_click(bot: Bot, body: dict[str, Any]) -> str:
+    verb, _, choice = body["action"].partition("_")
+    act = {
+        "approve": approve,
+        "edit": edit,
+        "reject": reject,
+        "answer": answer,
+        "resolve": resolve,
+        "plan": again,
+    }
+    if verb not in act:
+        return GONE
+    view, value = looked_up(bot, body)
+    return act[verb](bot, body, view, value | {"choice": choice})
+
+
+def looked_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]:
+    """The plan a button speaks of, if the button really is one of ours, in its own place."""
+    try:
+        value = json.loads(body["value"])
+        view = bot.store.view(int(value["p"]))
+        numbers = {"r": int(value["r"]), "d": str(value["d"]), "s": str(value.get("s", ""))}
+    except (ValueError, TypeError, KeyError, NotFound):
+        raise Conflict(GONE) from None
+    if view.channel != body["channel"]:
+        raise Conflict(GONE)
+    return view, numbers
+
+
+def approve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    actor = bot.demand(body["user"], "approve", view)
+    digest = view.digest if view.digest.startswith(value["d"]) else value["d"]
+    bot.store.approve(
+        view.id, value["r"], digest, team=actor.team, user=actor.user, policy=bot.config.version()
+    )
+    return ""
+
+
+def edit(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    bot.demand(body["user"], "amend", view)
+    _still_open(view, value)
+    if view.spec:
+        bot.open_view(body["trigger"], edit_form(view, view.spec, bot.catalogue()))
+    return ""
+
+
+def reject(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    bot.demand(body["user"], "reject", view)
+    _still_open(view, value)
+    bot.open_view(body["trigger"], reject_form(view))
+    return ""
+
+
+def answer(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    actor = bot.demand(body["user"], "answer", view)
+    bot.store.answer(view.id, value["s"], value["choice"], user=actor.user)
+    return ""
+
+
+def resolve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    actor = bot.demand(body["user"], "resolve", view)
+    bot.store.resolve(view.id, value["s"], value["choice"], user=actor.user)
+    return ""
+
+
+def again(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    """The same wish once more, as a new plan, asked for by whoever clicked."""
+    actor = bot.demand(body["user"], "request", None)
+    bot.store.request(view.text, team=actor.team, user=actor.user, channel=view.channel, thread=view.thread)
+    return ""
+
+
+def _still_open(view: PlanView, value: dict[str, Any]) -> None:
+    if view.state != PlanState.proposed:
+        raise Conflict(f"Plan {view.id} is {view.state} already; there is nothing left to change.")
+    if view.revision != value["r"]:
+        raise Conflict(
+            f"That button belongs to revision {value['r']}; meanwhile there is revision {view.revision}. "
+            "Please use the newest card."
+        )

@@ -1,0 +1,52 @@
+"""Handle what was delivered: one row, one verb, one visible answer. Runs after the ack, from the row."""
+
+import logging
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+from bot.hands import Bot
+from bot.listeners.clicks import on_click
+from bot.listeners.commands import on_command, on_mention
+from bot.people import Unsure
+from storage.errors import SignoffError
+from storage.tables import Delivery
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = timedelta(seconds=30)  # how long an act waits for Slack to say whose it is
+HANDLERS = {"command": on_command, "mention": on_mention, "click": on_click}
+
+
+def handle_all(bot: Bot) -> None:
+    """Everything not yet handled, in the order it came."""
+    for delivery in bot.store.unhandled():
+        try:
+            answer = handle(bot, delivery)
+        except Unsure as error:
+            if bot.store.clock() - delivery.received_at < PATIENCE:
+                continue
+            answer = str(error)
+        if answer:
+            whisper(bot, delivery, answer)
+        bot.store.handled(delivery.key)
+
+
+def handle(bot: Bot, delivery: Delivery) -> str:
+    """Do it; the sentence to the person, if there is one. A bug answers with a number, not with silence."""
+    try:
+        return HANDLERS[delivery.kind](bot, delivery.body)
+    except Unsure:
+        raise
+    except SignoffError as error:
+        return str(error)
+    except Exception:
+        reference = uuid4().hex[:8]
+        logger.exception("delivery %s broke, reference %s", delivery.key, reference)
+        return f"Something broke on my side, and nothing was done. Reference: {reference}."
+
+
+def whisper(bot: Bot, delivery: Delivery, text: str) -> None:
+    body: dict[str, Any] = delivery.body
+    place = {"channel": body["channel"], "user": body["user"], "thread": body.get("thread", "")}
+    bot.store.whisper(f"answer:{delivery.key}", text=text, **place)

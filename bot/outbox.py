@@ -1,0 +1,141 @@
+"""The only module that speaks to Slack. Rows say what shall be shown; it is rendered when it is sent."""
+
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from http.client import HTTPException
+from typing import Any
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from bot.cards.blocks import Block
+from bot.cards.card import card, simple
+from bot.cards.thread import message as thread_message
+from storage.errors import SignoffError
+from storage.states import PlanState
+from storage.store import Store
+from storage.tables import Message
+from storage.views import PlanView
+
+logger = logging.getLogger(__name__)
+
+PAUSE = timedelta(seconds=3)  # between two updates of one message, unless a decision is shown
+AGAIN = timedelta(seconds=5)
+UNUSABLE = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
+HOPELESS = {"channel_not_found", "is_archived", "not_in_channel", "user_not_in_channel", "thread_not_found"}
+GONE = {"message_not_found", "cant_update_message", "edit_window_closed"}
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """Sends what is due, and remembers what Slack shows."""
+
+    store: Store
+    client: WebClient
+
+    def speak(self) -> None:
+        """One round over everything stale."""
+        for message in self.store.unsent():
+            try:
+                self._send(message)
+            except SlackApiError as error:
+                self._refused(message, error)
+            except (OSError, HTTPException) as error:
+                self._put_off(message, AGAIN, f"Slack cannot be reached: {error}", refused=False)
+
+    def open_view(self, trigger: str, view: dict[str, Any]) -> None:
+        """Open a form for the person who clicked; a trigger lives three seconds."""
+        try:
+            self.client.views_open(trigger_id=trigger, view=view)
+        except SlackApiError as error:
+            code = _code(error)
+            late = code in {"expired_trigger_id", "exchanged_trigger_id"}
+            hint = "It took too long; please click again." if late else f"Slack refused the form ({code})."
+            raise SignoffError(hint) from None
+        except OSError as error:
+            raise SignoffError(f"Slack cannot be reached ({error}); please click again.") from None
+
+    def _send(self, message: Message) -> None:
+        if message.kind == "whisper":
+            self._whisper(message)
+            return
+        view = self.store.view(message.plan_id)
+        if message.kind == "card" and view.revision == 0 and view.state == PlanState.cancelled:
+            self._shown(message, "")  # it never became a plan; the person was told why
+        elif message.kind == "card":
+            self._card(message, view)
+        elif view.card:
+            self._thread(message, view)
+
+    def _whisper(self, message: Message) -> None:
+        self.store.sending(message)
+        self.client.chat_postEphemeral(
+            channel=message.channel, user=message.user, thread_ts=message.ts or None, text=message.text
+        )
+        self._shown(message, message.ts)
+
+    def _card(self, message: Message, view: PlanView) -> None:
+        now = self.store.clock()
+        alive = bool(self.store.processes("workers"))
+        text, blocks = simple(view, now) if message.problem in UNUSABLE else card(view, now, workers=alive)
+        self._post(message, view.thread, text, blocks)
+
+    def _thread(self, message: Message, view: PlanView) -> None:
+        event = self.store.event(message.event_id)
+        text, blocks = thread_message(message.kind, view, event, self.store.clock())
+        self._post(message, view.thread or view.card, text, blocks)
+
+    def _post(self, message: Message, thread: str, text: str, blocks: list[Block]) -> None:
+        """Post it, or change what is there. A half-sent row is first looked for."""
+        ts = message.ts or (self._find(message, thread) if message.sending else "")
+        self.store.sending(message)
+        if ts:
+            self.client.chat_update(channel=message.channel, ts=ts, text=text, blocks=blocks)
+        else:
+            sent = self.client.chat_postMessage(
+                channel=message.channel, thread_ts=thread or None, text=text, blocks=blocks,
+                metadata={"event_type": "signoff", "event_payload": {"key": message.key}},
+                unfurl_links=False, unfurl_media=False,
+            )  # fmt: skip
+            ts = sent["ts"]
+        self._shown(message, ts)
+
+    def _find(self, message: Message, thread: str) -> str:
+        """The message that a crash kept us from noting, by its metadata."""
+        place: dict[str, Any] = {"channel": message.channel, "include_all_metadata": True, "limit": 200}
+        if thread:
+            found = self.client.conversations_replies(ts=thread, **place)["messages"]
+        else:
+            found = self.client.conversations_history(**place)["messages"]
+        keys = {m.get("metadata", {}).get("event_payload", {}).get("key"): m["ts"] for m in found}
+        return str(keys.get(message.key, ""))
+
+    def _shown(self, message: Message, ts: str) -> None:
+        self.store.note_shown(message, ts, next_at=self.store.clock() + PAUSE)
+
+    def _refused(self, message: Message, error: SlackApiError) -> None:
+        code = _code(error)
+        if error.response.status_code == 429:
+            seconds = float(error.response.headers.get("Retry-After", 1))
+            self._put_off(message, timedelta(seconds=seconds), code, refused=True)
+        elif code in UNUSABLE and message.problem not in UNUSABLE and message.kind == "card":
+            self._put_off(message, timedelta(0), code, refused=True)
+        elif code in GONE and message.ts:
+            self.store.forget(message)
+        elif code in HOPELESS | UNUSABLE:
+            logger.error("message %s cannot be shown: %s", message.key, code)
+            self.store.note_shown(message, message.ts, next_at=self.store.clock() + PAUSE, problem=code)
+        else:
+            wait, refused = AGAIN * (1 + min(message.tries, 11)), error.response.status_code < 500
+            self._put_off(message, wait, code, refused=refused)
+
+    def _put_off(self, message: Message, wait: timedelta, problem: str, *, refused: bool) -> None:
+        logger.warning("message %s waits: %s", message.key, problem)
+        self.store.put_off(message, self.store.clock() + wait, problem=problem, refused=refused)
+
+
+def _code(error: SlackApiError) -> str:
+    """Slack's error code, or the HTTP status of what was no answer of Slack's."""
+    data = error.response.data
+    return str(data.get("error")) if isinstance(data, dict) else f"http_{error.response.status_code}"

@@ -1,0 +1,1 @@
+"""From a wish to a plan worth approving. No tools, no credentials."""

@@ -1,0 +1,67 @@
+"""Make a plan whole: aliases, defaults, named criteria, promises, bindings and times; then check it."""
+
+from datetime import datetime
+from typing import Any
+
+from bot import when
+from bot.planner.validate import Catalogue, named_checks, validate
+from storage.config import SignoffConfig
+from storage.contract import Contract
+from storage.errors import BadTime, InvalidPlan, Issue
+from storage.spec import PlanSpec, Schedule, StepSpec
+
+
+def prepare(spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, now: datetime) -> PlanSpec:
+    """The plan as it can be proposed; InvalidPlan names everything that is wrong."""
+    whole, issues = complete(spec, catalogue, config, now)
+    if issues:
+        raise InvalidPlan(issues)
+    return whole
+
+
+def complete(
+    spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, now: datetime
+) -> tuple[PlanSpec, list[Issue]]:
+    """As whole as it can be made, and every problem found."""
+    issues: list[Issue] = []
+    changed: dict[str, list[Any]] = {"steps": [], "rollback": []}
+    for part, steps in (("steps", spec.steps), ("rollback", spec.rollback)):
+        for index, step in enumerate(steps):
+            contract = catalogue.find(step)
+            ready = _fill(step, contract) if contract else step
+            try:
+                ready = ready.model_copy(update={"schedule": scheduled(ready.schedule, config, now)})
+            except BadTime as error:
+                issues.append(Issue("bad_time", f"{part}[{index}].schedule", str(error)))
+            changed[part].append(ready)
+    whole = spec.model_copy(update={part: tuple(steps) for part, steps in changed.items()})
+    return whole, [*validate(whole, catalogue), *issues]
+
+
+def scheduled(schedule: Schedule, config: SignoffConfig, now: datetime) -> Schedule:
+    """Words become instants, once. An instant that is there already stays."""
+    if schedule.not_before or not (words := schedule.window or schedule.at):
+        return schedule
+    if schedule.window and schedule.window not in config.windows:
+        known = ", ".join(config.windows) or "none"
+        raise BadTime(f"there is no window '{schedule.window}'; known: {known}")
+    found = when.resolve(words, now, zone=config.zone, windows=config.windows)
+    return Schedule(
+        window=schedule.window, at=found.said, not_before=found.not_before, not_after=found.not_after,
+        zone=found.zone,
+    )  # fmt: skip
+
+
+def _fill(step: StepSpec, contract: Contract) -> StepSpec:
+    properties: dict[str, Any] = contract.parameters.get("properties", {})
+    defaults = {name: field["default"] for name, field in properties.items() if "default" in field}
+    parameters = defaults | step.parameters
+    return step.model_copy(
+        update={
+            "worker": contract.worker,
+            "parameters": parameters,
+            "success_criteria": named_checks(step, contract),
+            "contract": contract.hash(),
+            "binding": contract.binding(parameters),
+        }
+    )

@@ -1,0 +1,106 @@
+"""The bot process: one app, and three loops that sleep until something was committed."""
+
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from threading import Event
+
+from slack_bolt.adapter.socket_mode import SocketModeHandler
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from bot.app import build
+from bot.config import BotSettings
+from bot.hands import Bot
+from bot.listeners.inbox import handle_all
+from bot.outbox import Outbox
+from bot.people import People
+from bot.planner import runbooks
+from bot.turn import take_turn
+from storage.config import RELEASE, SignoffConfig, read_config
+from storage.engine import Bell, migrate, open_engine
+from storage.errors import BadConfig
+from storage.store import Store
+
+TICK = 1.0
+logger = logging.getLogger(__name__)
+
+
+def run(settings: BotSettings) -> int:
+    """Until SIGTERM, or until one of the loops breaks: then the supervisor starts a new one."""
+    config = usable(settings)
+    engine = open_engine(settings.database)
+    migrate(engine)
+    store = Store(engine, settings.now())
+    client = web_client(settings)
+    bot, outbox = make(store, client, config)
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    handler = SocketModeHandler(build(client, bot), settings.slack_app_token.get_secret_value())
+    handler.connect()  # type: ignore[no-untyped-call] # Bolt's adapter carries no types
+    name = f"bot-{socket.gethostname()}-{os.getpid()}"
+    store.alive(name, "bot", RELEASE)
+    loops: list[Callable[[], None]] = [lambda: handle_all(bot), lambda: take_turn(bot), outbox.speak]
+    try:
+        spin(store, loops, stop, settings.orphaned)
+    finally:
+        handler.close()  # type: ignore[no-untyped-call] # as above
+    return 0
+
+
+def usable(settings: BotSettings) -> SignoffConfig:
+    """The configuration, if a bot may run on it. Deny by default: no approvers, no bot."""
+    config = read_config(settings.config)
+    if not config.people.approvers:
+        raise BadConfig(
+            f"{settings.config} names no approvers: add Slack user ids under [people] approvers = [...]."
+        )
+    for name, secret in (
+        ("SLACK_BOT_TOKEN", settings.slack_bot_token),
+        ("SLACK_APP_TOKEN", settings.slack_app_token),
+    ):
+        if not secret.get_secret_value().strip():
+            raise BadConfig(f"{name} is not set. README.md tells how to get it; `signoff demo` needs none.")
+    return config
+
+
+def web_client(settings: BotSettings) -> WebClient:
+    """A client that never repeats a call by itself: the outbox decides what is sent again."""
+    token = settings.slack_bot_token.get_secret_value()
+    return WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
+
+
+def make(store: Store, client: WebClient, config: SignoffConfig) -> tuple[Bot, Outbox]:
+    """The bot's hands, for this workspace."""
+    try:
+        team = str(client.auth_test()["team_id"])
+    except (SlackApiError, OSError) as error:
+        raise BadConfig(f"Slack does not accept the bot token, or cannot be reached: {error}") from None
+    outbox = Outbox(store, client)
+    books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
+    return Bot(store, config, People(client, team), outbox.open_view, books), outbox
+
+
+def spin(
+    store: Store, loops: list[Callable[[], None]], stop: Event, orphaned: Callable[[], bool] = lambda: False
+) -> None:
+    """Run each loop in a thread; the first one that breaks ends them all."""
+
+    def turning(work: Callable[[], None]) -> None:
+        bell = Bell(store.engine)
+        while not stop.is_set():
+            if orphaned():
+                stop.set()
+            work()
+            bell.wait(TICK, stop.is_set)
+
+    with ThreadPoolExecutor(len(loops), "loop") as pool:
+        turns = [pool.submit(turning, work) for work in loops]
+        done, _ = wait(turns, return_when=FIRST_COMPLETED)
+        stop.set()
+        for turn in done:
+            turn.result()

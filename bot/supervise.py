@@ -1,0 +1,102 @@
+"""Keep sibling processes running: each is started, watched and restarted alone."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 15.0  # seconds to end by itself before it is killed
+
+
+@dataclass
+class Child:
+    """One process, and what it takes to start it again."""
+
+    name: str
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    log: Path | None = None
+    process: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+    not_before: float = 0.0
+
+    def start(self) -> None:
+        out = self.log.open("ab") if self.log else None
+        self.process = subprocess.Popen(  # noqa: S603 # our own modules, no shell
+            [sys.executable, *self.argv], env=dict(self.env), stdout=out, stderr=out, stdin=subprocess.DEVNULL
+        )
+        if out:
+            out.close()
+        self.starts += 1
+
+    def watch(self) -> None:
+        """Start it if it does not run; wait a little longer each time it falls over."""
+        if self.process and self.process.poll() is None:
+            return
+        if self.process and not self.not_before:
+            wait = min(30.0, 0.5 * 2 ** min(self.starts - 1, 6))
+            logger.warning("%s ended with %s; again in %.1f s", self.name, self.process.returncode, wait)
+            self.not_before = time.monotonic() + wait
+        if time.monotonic() >= self.not_before:
+            self.not_before = 0.0
+            self.start()
+
+
+@dataclass
+class Supervisor:
+    """The children, in the order they start."""
+
+    children: list[Child] = field(default_factory=list)
+    stopping: bool = False
+
+    def run(self, meanwhile: Callable[[], None] = lambda: None) -> int:
+        """Until SIGINT or SIGTERM. `meanwhile` is called between looks."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: self.stop())
+        while not self.stopping:
+            for child in self.children:
+                child.watch()
+            meanwhile()
+            time.sleep(0.1)
+        self._end()
+        return 0
+
+    def stop(self) -> None:
+        self.stopping = True
+
+    def kill(self, name: str) -> None:
+        """SIGKILL, as a crash would: for the demo."""
+        child = next(c for c in self.children if c.name == name)
+        if child.process:
+            child.process.kill()
+            child.starts = 1
+
+    def _end(self) -> None:
+        living = [c.process for c in self.children if c.process and c.process.poll() is None]
+        for process in reversed(living):
+            process.terminate()
+        until = time.monotonic() + PATIENCE
+        for process in living:
+            try:
+                process.wait(max(0.1, until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def siblings(environ: Mapping[str, str]) -> list[Child]:
+    """The two processes of a real installation. Neither gets the other's secrets."""
+    parent = {"SIGNOFF_PARENT": str(os.getpid())}
+    bot = {k: v for k, v in environ.items() if not k.startswith("KUBE")}
+    hands = {k: v for k, v in environ.items() if not k.startswith(("SLACK_", "ANTHROPIC_"))}
+    return [
+        Child("bot", ("-m", "bot", "bot"), bot | parent),
+        Child("workers", ("-m", "workers"), hands | parent),
+    ]
