@@ -1,0 +1,63 @@
+"""Where a service lives, and what the refusals and silences of its cluster mean."""
+
+from pathlib import Path
+
+import pytest
+
+from workers.base import Permanent, Transient
+from workers.builtin.cluster import KubernetesCluster, refuse
+from workers.builtin.places import connect, place
+from workers.builtin.rollout import ServiceEntry
+
+
+def test_a_cluster_that_does_not_answer_is_a_transient_fault(tmp_path: Path) -> None:
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        '{"clusters": [{"name": "c", "cluster": {"server": "https://127.0.0.1:9"}}], "users": [{"name": "u", '
+        '"user": {"token": "t"}}], "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}], '
+        '"current-context": "x"}'
+    )
+
+    with pytest.raises(Transient, match="does not answer"):
+        KubernetesCluster(namespace="default", kubeconfig=str(kubeconfig)).get("Service", "web")
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "text"),
+    [
+        (429, Transient, "busy or broken"),
+        (503, Transient, "busy or broken"),
+        (409, Transient, "at the same moment"),
+        (401, Permanent, "credentials"),
+        (422, Permanent, "refused to patch deployments/web in namespace prod"),
+    ],
+)
+def test_a_refusal_is_transient_or_permanent_by_its_status(
+    status: int, error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        refuse("PATCH", "/apis/apps/v1/namespaces/prod/deployments/web", status, "7", "a proxy's page")
+
+
+def test_a_kubeconfig_that_is_missing_is_said_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(Permanent, match="The kubeconfig cannot be used"):
+        KubernetesCluster(namespace="default", kubeconfig=str(tmp_path / "none"))
+
+
+def test_a_kubeconfig_variable_that_is_not_set_never_means_the_usual_place() -> None:
+    with pytest.raises(
+        Permanent, match=r"inventory.clusters.main.* reads its kubeconfig from NO_SUCH_VARIABLE"
+    ):
+        connect("main", {"kind": "kubernetes", "kubeconfig_env": "NO_SUCH_VARIABLE"}, "default")
+
+
+def test_a_cluster_of_no_known_kind_is_refused() -> None:
+    with pytest.raises(Permanent, match=r"inventory.clusters.main.* needs kind"):
+        connect("main", {"kind": "nomad"}, "default")
+
+
+def test_environments_may_each_have_a_namespace() -> None:
+    entry = ServiceEntry(cluster="main", image="registry.example/web")
+    home = {"namespaces": {"production": "prod", "staging": "stage"}}
+
+    assert place("web", "staging", entry, home) == "stage"
