@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test check lock clean
+.PHONY: install demo test check lock image-rehearsal clean
 
 install: .venv/.installed
 .venv/.installed: requirements.lock pyproject.toml
@@ -27,6 +27,11 @@ check: .venv/.installed-dev
 
 test: check
 	$(BIN)/pytest $(ARGS)
+
+# What the Dockerfile does, without a container: locked dependencies, the built wheel, the commands.
+image-rehearsal: .venv/.installed-dev
+	rm -rf dist && $(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null
+	$(BIN)/python tests/image_rehearsal.py dist/*.whl
 
 # Needs uv (pip install uv). Names, versions and hashes only; no addresses.
 lock:

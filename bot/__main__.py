@@ -3,13 +3,10 @@
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
-from bot import commands
 from bot.config import BotSettings
-from bot.demo.run import demo
-from bot.run import run, usable
-from bot.supervise import Supervisor, siblings
 from storage.config import configure_logging
 from storage.errors import SignoffError
 
@@ -26,18 +23,30 @@ def main() -> int:
 
 
 def command(given: argparse.Namespace, settings: BotSettings) -> int:
-    """One line per command."""
+    """Each command imports only what it needs: a bot that fell over must be back within a second."""
     if given.command == "demo":
+        from bot.demo.run import demo
+
         return demo(settings.state / "demo", port=given.port, reset=given.reset)
-    if given.command == "plan":
-        return commands.plan(settings, given.file)
-    if given.command == "show":
-        return commands.show(settings, given.id)
-    if given.command in {"plans", "doctor"}:
-        looks = {"plans": commands.plans, "doctor": commands.doctor}
-        return looks[given.command](settings)
-    configure_logging(settings)
-    if given.command == "bot":
+    if given.command in {"bot", "up"}:
+        configure_logging(settings)
+        return serve(given.command, settings)
+    from bot import commands
+
+    looks: dict[str, Callable[[], int]] = {
+        "plan": lambda: commands.plan(settings, given.file),
+        "show": lambda: commands.show(settings, given.id),
+        "plans": lambda: commands.plans(settings),
+        "doctor": lambda: commands.doctor(settings),
+    }
+    return looks[given.command]()
+
+
+def serve(name: str, settings: BotSettings) -> int:
+    from bot.run import run, usable
+    from bot.supervise import Supervisor, siblings
+
+    if name == "bot":
         return run(settings)
     usable(settings)
     return Supervisor(siblings(os.environ)).run()

@@ -97,7 +97,7 @@ def _print_terms(spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, se
 def _print_steps(view: PlanView) -> None:
     for number, step in enumerate(view.steps, 1):
         said = f": {step.report.summary}" if step.report else ""
-        print(f"  {number}. [{step.state}] {title(step.spec)} ({timing(step.spec.schedule)}){said}")
+        print(f"  {number}. [{step.state}] {title(step.spec)} ({timing(step.spec)}){said}")
 
 
 def _problems(found: list[str]) -> int:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-import anthropic
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from sqlalchemy.exc import SQLAlchemyError
@@ -117,7 +116,9 @@ def _app_token(settings: BotSettings) -> Finding:
 def _model(settings: BotSettings) -> Finding:
     key = settings.anthropic_api_key.get_secret_value()
     if not key:
-        return Finding("model", "note", "ANTHROPIC_API_KEY is not set: runbooks do the planning")
+        return Finding("model", "note", "ANTHROPIC_API_KEY is not set; runbooks do the planning")
+    import anthropic  # takes seconds; only those who have a key need it
+
     try:
         anthropic.Anthropic(api_key=key, timeout=10, max_retries=0).models.retrieve(settings.model)
     except (anthropic.APIError, OSError) as error:

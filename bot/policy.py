@@ -119,12 +119,12 @@ def _later(old: StepSpec, new: StepSpec) -> bool:
 def _risk(step: StepSpec, catalogue: Catalogue, config: SignoffConfig) -> tuple[str, str]:
     contract = catalogue.find(step)
     if contract is None or not contract.changes:
-        return "low", "it changes nothing"
+        return "low", "nothing is changed"
     place = contract.environment(step.parameters)
-    what = contract.locks(step.parameters) or f"{step.worker}.{step.action}"
-    if place in config.policy.production or not place:
-        return "high", f"it changes {what} in {place or 'an unnamed environment'}"
-    return "medium", f"it changes {what} in {place}"
+    what = contract.locks(step.parameters).replace(":", " ") or f"something by {step.worker}.{step.action}"
+    where = "" if place in what.split("/")[0].split() else f" in {place or 'an unnamed environment'}"
+    risky = place in config.policy.production or not place
+    return "high" if risky else "medium", f"changes {what}{where}"
 
 
 def _roles(actor: Actor, plan: PlanView | None, config: SignoffConfig) -> set[str]:

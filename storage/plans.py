@@ -66,7 +66,8 @@ class PlanVerbs(Ledger):
                 raise Conflict(f"Revision {plan.revision} was made meanwhile; yours was based on {after}.")
             data = _proposal(spec, terms) | {"changes": list(changes), "revision": plan.revision + 1}
             plan = self._move(c, plan_id, "amend", actor=author, data=data)
-            return self._add_revision(c, plan, spec, terms, author=author, note="", changes=list(changes))
+            note = self._revision(c, plan).note
+            return self._add_revision(c, plan, spec, terms, author=author, note=note, changes=list(changes))
 
     def approve(self, plan_id: int, revision: int, digest: str, *, team: str, user: str, policy: str) -> bool:
         """Record one person's yes to exactly this digest; True when it was the last one needed."""

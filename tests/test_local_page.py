@@ -1,20 +1,19 @@
 """The page in a real browser, with a real Bolt app behind it."""
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.local.server import LocalSlack
 from bot.local.shapes import Control, Member
+from tests.browser import chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(not CHROMIUM, reason="no Chromium on this machine")]
+pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> <javascript:alert(1)|press me> <!here>"
 
@@ -137,10 +136,8 @@ def slack() -> Iterator[LocalSlack]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ def _details(view: PlanView, step: StepView) -> str:
     lines = [f"{spec.worker} · {spec.action}"]
     if spec.parameters:
         lines.append(", ".join(f"{name}: {value}" for name, value in spec.parameters.items()))
-    lines.append(f"When: {timing(spec.schedule)}")
+    lines.append(f"When: {timing(spec)}")
     criteria = dict.fromkeys(c if isinstance(c, str) else c.name or _check(c) for c in spec.success_criteria)
     if criteria:
         lines.append(f"Must hold: {', '.join(criteria)}")
@@ -118,10 +118,11 @@ def _facts(view: PlanView, *, workers: bool) -> list[Block]:
     if view.spec is None:
         return [context(f"Asked by <@{view.requester}>: “{escape(clip(view.text, 300))}”")]
     lines = [
-        f"*Risk: {view.risk}* — {escape('; '.join(view.reasons) or 'nothing is changed')}",
+        f"*Risk: {view.risk}* — {escape(', '.join(view.reasons))}",
         _approval(view),
     ]
-    lines.append(f"*Takes* about {lasting(view.seconds)}, without waiting")
+    if view.state in {PlanState.proposed, PlanState.approved}:
+        lines.append(f"*Takes* about {lasting(view.seconds)}, without waiting")
     small = [f"Plan {view.id} · revision {view.revision} · digest `{view.digest[:12]}`", _asked(view)]
     if view.changes:
         changed = "; ".join(view.changes)

@@ -61,7 +61,7 @@ def _question(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
 
 def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
     good = view.outcome == "succeeded"
-    sign = ":checkered_flag:" if good else ":octagonal_sign:"
+    sign = ":white_check_mark:" if good else ":octagonal_sign:"
     goal = view.spec.goal if view.spec else view.text
     lines = [f"{sign} *{escape(goal)}*: {OUTCOMES.get(view.outcome, view.outcome)}{_whole(view)}"]
     if not good:
@@ -80,12 +80,11 @@ def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
     actor = "Policy" if event.actor in {"policy", "clock", "rules"} else f"<@{event.actor}>"
     data = event.data
     if event.verb == "approve" and data.get("given", 0) < data.get("needed", 0):
-        return [
-            f":thumbsup: {actor} approved revision {data['revision']}: {data['given']} of {data['needed']}"
-        ], []
+        count = f"{data['given']} of {data['needed']}"
+        return [f":white_check_mark: {actor} approved revision {data['revision']}: {count}"], []
     asked, why = f"<@{view.requester}>", f"“{escape(str(data.get('reason', '')))}”"
     line = {
-        "approve": f":thumbsup: {actor} approved {_which(view, data)}; {asked}, it runs as planned.",
+        "approve": f":white_check_mark: {actor} approved {_which(view, data)}; {asked}, it runs as planned.",
         "reject": f":no_entry: {actor} rejected it; {asked}: {why}",
         "expire": f":hourglass: Nobody decided in time, so this proposal expired. {asked}, please ask again.",
         "cancel": f":no_entry: {actor} cancelled it: {why}",
@@ -101,7 +100,7 @@ def _changes(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
     data = event.data if event else {}
     changed = [f"• {escape(line)}" for line in data.get("changes", [])]
     actor = event.actor if event else view.author
-    lines = [f":pencil2: <@{actor}> made revision {data.get('revision', view.revision)}:", *changed]
+    lines = [f":repeat: <@{actor}> made revision {data.get('revision', view.revision)}:", *changed]
     return lines, [context("Earlier approvals no longer count, and earlier buttons do nothing.")]
 
 
@@ -124,8 +123,14 @@ def _took(step: StepView) -> str:
 
 
 def _whole(view: PlanView) -> str:
-    times = [moment for step in view.steps for moment in (step.started_at, step.ended_at) if moment]
-    return f" in {lasting((max(times) - min(times)).total_seconds())}" if len(times) > 1 else ""
+    """How long it took, and how long with the waiting, where that is much more."""
+    spans = [(step.started_at, step.ended_at) for step in view.steps if step.started_at and step.ended_at]
+    if not spans:
+        return ""
+    work = sum((end - start).total_seconds() for start, end in spans)
+    whole = (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds()
+    waited = f" ({lasting(whole)} with waiting)" if whole > 2 * work + 5 else ""
+    return f" in {lasting(work)}{waited}"
 
 
 def _names(view: PlanView) -> str:

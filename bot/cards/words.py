@@ -36,10 +36,11 @@ def title(step: StepSpec) -> str:
     return step.purpose or f"{step.worker}: {step.action}"
 
 
-def timing(schedule: Schedule) -> str:
+def timing(step: StepSpec) -> str:
     """When a step may start, in the zone it was said in and in UTC."""
+    schedule = step.schedule
     if schedule.not_before is None:
-        return "as soon as what it depends on is done"
+        return f"after {', '.join(step.depends_on)}" if step.depends_on else "at once"
     until = f", until {spoken(schedule.not_after, schedule.zone)}" if schedule.not_after else ""
     return f"{spoken(schedule.not_before, schedule.zone)}{until}"
 
@@ -50,13 +51,17 @@ def standing(view: PlanView, now: datetime) -> str:
         return _under_way(view, now)
     return {
         PlanState.planning: "planning",
-        PlanState.proposed: f"waiting for approval ({len(view.approved_by)} of {view.needed})",
+        PlanState.proposed: "waiting for approval" + _count(view),
         PlanState.stalled: "needs an answer",
         PlanState.done: OUTCOMES.get(view.outcome, view.outcome),
         PlanState.rejected: "rejected",
         PlanState.expired: "expired: nobody decided in time",
         PlanState.cancelled: "cancelled",
     }[view.state]
+
+
+def _count(view: PlanView) -> str:
+    return f" ({len(view.approved_by)} of {view.needed})" if view.needed > 1 else ""
 
 
 def _under_way(view: PlanView, now: datetime) -> str:

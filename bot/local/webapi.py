@@ -13,7 +13,6 @@ from bot.local.shapes import BOT_ID, TEAM_ID, Json, Member, Refused
 from bot.local.triggers import Triggers
 from bot.local.workspace import Workspace
 
-Method = Callable[[Json], Json]
 Echo = Callable[[Json], None]
 
 
@@ -34,24 +33,12 @@ class WebApi:
         self._faults = faults
         self._echo = echo
         self._open_link = open_link
-        self.methods: dict[str, Method] = {
-            "auth.test": self._auth_test,
-            "apps.connections.open": self._open_connection,
-            "chat.postMessage": self._post_message,
-            "chat.update": self._update,
-            "chat.postEphemeral": self._post_ephemeral,
-            "conversations.replies": self._replies,
-            "conversations.history": self._history,
-            "views.open": self._open_view,
-            "views.update": self._update_view,
-            "users.info": self._user_info,
-        }
 
     def call(self, name: str, arguments: Json) -> Json:
-        if name not in self.methods:
+        if name not in METHODS:
             return {"ok": False, "error": "unknown_method", "req_method": name}
         try:
-            return {"ok": True} | self.methods[name](_decoded(arguments))
+            return {"ok": True} | METHODS[name](self, _decoded(arguments))
         except Refused as refused:
             details = {"response_metadata": {"messages": list(refused.messages)}} if refused.messages else {}
             return {"ok": False, "error": refused.code} | details
@@ -139,6 +126,21 @@ class WebApi:
 
     def _user_info(self, given: Json) -> Json:
         return {"user": describe(self._workspace.member(given.get("user")))}
+
+
+# Everything the bot may call; a test holds this against the calls in its code.
+METHODS: dict[str, Callable[[WebApi, Json], Json]] = {
+    "auth.test": WebApi._auth_test,
+    "apps.connections.open": WebApi._open_connection,
+    "chat.postMessage": WebApi._post_message,
+    "chat.update": WebApi._update,
+    "chat.postEphemeral": WebApi._post_ephemeral,
+    "conversations.replies": WebApi._replies,
+    "conversations.history": WebApi._history,
+    "views.open": WebApi._open_view,
+    "views.update": WebApi._update_view,
+    "users.info": WebApi._user_info,
+}
 
 
 def _decoded(arguments: Json) -> Json:

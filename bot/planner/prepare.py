@@ -55,7 +55,8 @@ def scheduled(schedule: Schedule, config: SignoffConfig, now: datetime) -> Sched
 def _fill(step: StepSpec, contract: Contract) -> StepSpec:
     properties: dict[str, Any] = contract.parameters.get("properties", {})
     defaults = {name: field["default"] for name, field in properties.items() if "default" in field}
-    parameters = defaults | step.parameters
+    given = defaults | step.parameters
+    parameters = {name: given[name] for name in (*properties, *given) if name in given}
     return step.model_copy(
         update={
             "worker": contract.worker,

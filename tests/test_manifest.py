@@ -1,0 +1,112 @@
+"""manifest.yml asks for what the code uses, and for no more."""
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from bot.local.webapi import METHODS
+
+ROOT = Path(__file__).parent.parent
+
+# Which scopes a Web API method of slack_sdk's client needs.
+SCOPES = {
+    "auth_test": set(),
+    "apps_connections_open": set(),
+    "views_open": set(),
+    "chat_postMessage": {"chat:write"},
+    "chat_update": {"chat:write"},
+    "chat_postEphemeral": {"chat:write"},
+    "users_info": {"users:read"},
+    "conversations_replies": {"channels:history", "groups:history"},
+    "conversations_history": {"channels:history", "groups:history"},
+}
+# From Slack's manifest schema 2.0.0: the sections we use are closed objects with these keys.
+KEYS = {
+    "": {"_metadata", "display_information", "features", "oauth_config", "settings"},
+    "_metadata": {"major_version", "minor_version"},
+    "display_information": {"name", "description", "background_color", "long_description"},
+    "features": {"app_home", "bot_user", "slash_commands", "shortcuts", "agent_view"},
+    "features.bot_user": {"display_name", "always_online"},
+    "oauth_config": {"scopes"},
+    "oauth_config.scopes": {"bot"},
+    "settings": {"event_subscriptions", "interactivity", "org_deploy_enabled", "socket_mode_enabled",
+                 "token_rotation_enabled"},
+    "settings.event_subscriptions": {"bot_events"},
+    "settings.interactivity": {"is_enabled"},
+}  # fmt: skip
+LENGTHS = {
+    "display_information.name": 35,
+    "display_information.description": 140,
+    "features.bot_user.display_name": 80,
+}
+
+
+@pytest.fixture(scope="module")
+def manifest() -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load((ROOT / "manifest.yml").read_text())
+    return loaded
+
+
+def at(manifest: dict[str, Any], path: str) -> Any:
+    found: Any = manifest
+    for part in path.split(".") if path else ():
+        found = found[part]
+    return found
+
+
+def methods() -> set[str]:
+    """The Web API methods that the bot calls."""
+    files = [path for path in (ROOT / "bot").rglob("*.py") if "local" not in path.parts]
+    names = {
+        n.attr
+        for path in files
+        for n in ast.walk(ast.parse(path.read_text()))
+        if isinstance(n, ast.Attribute)
+    }
+    prefixes = (
+        "chat_",
+        "views_",
+        "conversations_",
+        "users_",
+        "usergroups_",
+        "files_",
+        "reactions_",
+        "apps_",
+        "auth_",
+    )
+    return {name for name in names if name.startswith(prefixes)}
+
+
+@pytest.mark.parametrize("path", KEYS)
+def test_every_section_has_only_keys_that_slack_knows(manifest: dict[str, Any], path: str) -> None:
+    assert set(at(manifest, path)) <= KEYS[path]
+
+
+@pytest.mark.parametrize("path", LENGTHS)
+def test_names_fit(manifest: dict[str, Any], path: str) -> None:
+    assert 1 <= len(at(manifest, path)) <= LENGTHS[path]
+
+
+def test_the_scopes_are_those_of_the_methods_in_the_code(manifest: dict[str, Any]) -> None:
+    used = methods()
+
+    assert used <= SCOPES.keys()
+    needed = {"commands", "app_mentions:read"}.union(*(SCOPES[name] for name in used))
+    assert set(manifest["oauth_config"]["scopes"]["bot"]) == needed
+
+
+def test_the_local_workspace_has_the_methods_that_the_bot_uses_and_no_others() -> None:
+    spoken = {"apps.connections.open" if n.startswith("apps_") else n.replace("_", ".", 1) for n in methods()}
+
+    unused = {"views.update"}  # tests of the workspace's own stale-view fault call it
+
+    assert spoken == METHODS.keys() - unused
+
+
+def test_commands_and_events_are_those_that_are_listened_for(manifest: dict[str, Any]) -> None:
+    assert [command["command"] for command in manifest["features"]["slash_commands"]] == ["/plan"]
+    assert manifest["settings"]["event_subscriptions"]["bot_events"] == ["app_mention"]
+    assert manifest["settings"]["socket_mode_enabled"] is True
