@@ -52,12 +52,16 @@ def resolve(text: str, now: datetime, *, zone: str, windows: Mapping[str, Window
     """Understand a time as people say it."""
     said = " ".join(text.split())
     words = said.lower().rstrip(".")
+    windows = {name.lower(): window for name, window in windows.items()}
     if words in {"", "now", "at once", "immediately"}:
         return When(None, None, zone, said or "now")
     if found := _window(words, now, windows):
         return found
     words, zone = _take_zone(words, zone)
-    start = _in(words, now) or _iso(words, zone) or _clock(words, now, zone)
+    try:
+        start = _in(words, now) or _iso(words, zone) or _clock(words, now, zone)
+    except OverflowError:
+        raise BadTime(f"“{said}” lies beyond every calendar.") from None
     if start is None:
         raise BadTime(
             f"I do not understand the time “{said}”. Try “2AM EST”, “tomorrow 02:00 in New York”, "
@@ -75,10 +79,11 @@ def next_opening(window: Window, now: datetime) -> tuple[datetime, datetime]:
         day = today + timedelta(days=offset)
         if DAYS[day.weekday()] not in window.days:
             continue
+        nominal = datetime.combine(day, window.start, ZoneInfo(window.zone)).astimezone(UTC)
+        if nominal + timedelta(hours=window.hours) <= now:
+            continue
         start = _instant(day, window.start, window.zone)
-        end = start + timedelta(hours=window.hours)
-        if end > now:
-            return start, end
+        return start, start + timedelta(hours=window.hours)
     raise BadTime("that window never opens")
 
 
@@ -150,7 +155,7 @@ def _clock(words: str, now: datetime, zone: str) -> datetime | None:
     if not day_word:
         first = _instant(today, at, zone)
         return first if first > now else _instant(today + timedelta(days=1), at, zone)
-    return _instant(_date(day_word, at, today), at, zone)
+    return _instant(_date(day_word, at, local(now, zone)), at, zone)
 
 
 def _time(found: re.Match[str]) -> time:
@@ -163,23 +168,28 @@ def _time(found: re.Match[str]) -> time:
         raise BadTime(
             f"Is “{hour}” in the morning or the afternoon? Please write {hour}am, {hour}pm or {hour:02}:00."
         )
+    if night and NIGHT_ENDS <= (hour % 12 if half == "am" else hour) < 12 and half != "pm":
+        raise BadTime(
+            f"Is {hour} at night {hour}pm, or {hour}am the day after? Please name the day and the hour."
+        )
     hour = hour % 12 + (12 if half == "pm" else 0) if half else hour
     if hour > 23 or minute > 59:
         raise BadTime(f"There is no {hour:02}:{minute:02}.")
     return time(hour, minute)
 
 
-def _date(word: str, at: time, today: date) -> date:
-    """A night belongs to the day it began: "tonight at 2" is tomorrow's calendar day."""
+def _date(word: str, at: time, now: datetime) -> date:
+    """A night belongs to the day it began: "tonight at 2" is tomorrow's day, unless it is past midnight."""
     base, night = word.removesuffix(" night"), "night" in word
+    small, today = night and at.hour < NIGHT_ENDS, now.date()
     if base in {"today", "tonight"}:
-        day = today
-    elif base == "tomorrow":
-        day = today + timedelta(days=1)
-    else:
-        ahead = (DAYS.index(base[:3]) - today.weekday()) % 7
-        day = today + timedelta(days=ahead or 7)
-    return day + timedelta(days=1) if night and at.hour < NIGHT_ENDS else day
+        begun = small and now.hour < NIGHT_ENDS and now.time() < at
+        return today + timedelta(days=1) if small and not begun else today
+    if base == "tomorrow":
+        return today + timedelta(days=2 if small else 1)
+    ahead = (DAYS.index(base[:3]) - today.weekday()) % 7
+    day = today + timedelta(days=ahead + small)
+    return day if day > today or (day == today and now.time() < at) else day + timedelta(days=7)
 
 
 def _instant(day: date, at: time, zone: str) -> datetime:
@@ -198,7 +208,10 @@ def _instant(day: date, at: time, zone: str) -> datetime:
 def _end(start: datetime, windows: Mapping[str, Window]) -> datetime:
     """Inside a window its end; else an hour later."""
     for window in windows.values():
-        opens, closes = next_opening(window, start)
+        try:
+            opens, closes = next_opening(window, start)
+        except BadTime:
+            continue  # it opens in a gap of its zone; that is no matter of this time
         if opens <= start < closes:
             return closes
     return start + LATE

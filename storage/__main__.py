@@ -26,6 +26,8 @@ def main() -> int:
 def verify(store: Store, plan_id: int) -> int:
     events = store.events(plan_id)
     broken = broken_link(events)
+    if broken is None and store.head(plan_id) != (len(events), events[-1].hash if events else ""):
+        broken = len(events) + 1  # the end was cut off
     print(
         f"plan {plan_id}: {len(events)} events, " + (f"broken at {broken}" if broken else "every link holds")
     )

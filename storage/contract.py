@@ -1,10 +1,10 @@
 """What a worker promises about one action, as published: the only thing planning knows of execution."""
 
 import hashlib
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import rfc8785
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
 
 
 class Document(BaseModel):
@@ -18,12 +18,24 @@ def fingerprint(value: JsonValue) -> str:
     return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
 
 
+def _sayable(value: JsonValue) -> JsonValue:
+    """Canonical JSON has no NaN, no infinity and no integer beyond 2^53."""
+    try:
+        rfc8785.dumps(value)
+    except rfc8785.CanonicalizationError as error:
+        raise ValueError(f"this value cannot stand in a plan: {error}") from None
+    return value
+
+
+Value = Annotated[JsonValue, AfterValidator(_sayable)]
+
+
 class Check(Document):
     """One question to a report's data that code can answer; `name` is how people say it."""
 
     field: str
     op: Literal["eq", "ne", "lt", "le", "gt", "ge", "exists", "contains"]
-    value: JsonValue = None
+    value: Value = None
     name: str = ""
 
 

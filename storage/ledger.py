@@ -190,8 +190,10 @@ class Ledger:
             raise NotFound(f"There is no step {step_id}.")
         return found[0]
 
-    def _steps(self, c: Connection, plan_id: int) -> list[Step]:
-        return rows(c, Step, col(Step.plan_id) == plan_id, order=col(Step.position))
+    def _steps(self, c: Connection, plan: Plan) -> list[Step]:
+        """The steps of the current revision, in their order."""
+        mine = (col(Step.plan_id) == plan.id, col(Step.revision) == plan.revision)
+        return rows(c, Step, *mine, order=col(Step.position))
 
 
 def table(model: type[SQLModel]) -> Table:

@@ -112,7 +112,7 @@ class PlanVerbs(Ledger):
             plan = self._touch(c, plan_id)
             if plan.state != PlanState.stalled:
                 raise Conflict(self._why_not(c, plan_id, "answer"))
-            steps = self._steps(c, plan_id)
+            steps = self._steps(c, plan)
             step = next((s for s in steps if s.key == key and s.state == StepState.failed), None)
             if step is None:
                 raise Conflict(f"Step {key} is not waiting for an answer.")
@@ -126,8 +126,8 @@ class PlanVerbs(Ledger):
     def cancel(self, plan_id: int, *, user: str, reason: str) -> None:
         """End an open plan, once nothing of it runs or is unknown."""
         with self._write() as c:
-            self._touch(c, plan_id)
-            busy = [s.key for s in self._steps(c, plan_id) if s.state in {"running", "unknown"}]
+            plan = self._touch(c, plan_id)
+            busy = [s.key for s in self._steps(c, plan) if s.state in {"running", "unknown"}]
             if busy:
                 raise Conflict(f"Step {busy[0]} is still running or unknown; cancel when it has ended.")
             plan = self._move(c, plan_id, "cancel", actor=user, data={"reason": reason}, reason=reason)
@@ -143,6 +143,8 @@ class PlanVerbs(Ledger):
                 "Nothing was decided; please read the card again."
             )
         current = self._revision(c, plan)
+        if current.expires_at <= self.clock():
+            raise Conflict(f"Revision {revision} has expired; nothing was decided. Please ask for it again.")
         if digest is not None and current.digest != digest:
             raise Conflict("The plan is not the one on that card; nothing was decided.")
         return current
@@ -191,9 +193,9 @@ class PlanVerbs(Ledger):
 
     def _bear(self, c: Connection, plan: Plan, specs: list[StepSpec], *, undo: bool) -> None:
         """Make step rows from approved specs; what a worker promised must still be what was approved."""
-        taken = len(self._steps(c, plan.id or 0))
-        for position, spec in enumerate(specs, start=taken):
-            contract = self._contract(c, spec)
+        taken = len(self._steps(c, plan))
+        contracts = [self._contract(c, spec) for spec in specs]
+        for position, (spec, contract) in enumerate(zip(specs, contracts, strict=True), start=taken):
             step = Step(
                 plan_id=plan.id or 0, revision=plan.revision, position=position, key=spec.id, undo=undo,
                 digest=spec.digest(), worker=contract.worker, action=spec.action, changes=contract.changes,
@@ -218,6 +220,8 @@ class PlanVerbs(Ledger):
 
     def _choose(self, c: Connection, spec: PlanSpec, steps: list[Step], step: Step, choice: str) -> None:
         changing = {s.key for s in steps if s.changes}
+        if step.undo and choice in {"skip", "rollback"}:
+            raise Conflict("A rollback step can be tried again or given up, not left out.")
         if choice == "skip" and not can_skip(spec, changing, step.key):
             raise Conflict(
                 f"A later step that changes things relies on {step.key}; without it, it is another plan."
@@ -225,7 +229,7 @@ class PlanVerbs(Ledger):
         if choice == "retry":
             if step.not_after and step.not_after <= self.clock():
                 raise Conflict(f"The time approved for {step.key} has passed; another time is another plan.")
-            self._move_step(c, step, "retry", report=None, ended_at=None)
+            self._move_step(c, step, "retry", choice="", report=None, ended_at=None)
         elif choice == "skip":
             self._move_step(c, step, "skip", choice="skip")
         elif choice in {"abort", "rollback"}:
@@ -237,7 +241,7 @@ class PlanVerbs(Ledger):
         """Do what follows from the steps as they are now. Only an approved plan settles."""
         while plan.state == PlanState.approved:
             spec = self._spec(c, plan)
-            steps = self._steps(c, plan.id or 0)
+            steps = self._steps(c, plan)
             next_ = settle(spec, facts(steps))
             if next_ is None:
                 return
@@ -245,9 +249,7 @@ class PlanVerbs(Ledger):
             if next_.verb == "skip":
                 self._skip(c, [s for s in steps if s.key in next_.keys])
             elif next_.verb == "rollback":
-                self._skip_pending(c, plan)
-                self._bear(c, plan, undo_order(spec, facts(steps)), undo=True)
-                self._note(c, plan, "rollback", actor="rules", data=data)
+                plan = self._roll_back(c, plan, undo_order(spec, facts(steps)), data)
             else:
                 if next_.verb != "stall":
                     self._skip_pending(c, plan)
@@ -256,8 +258,19 @@ class PlanVerbs(Ledger):
                 self._redraw(c, plan.id or 0, next_.keys if quiet else ())
                 plan = self._move(c, plan.id or 0, next_.verb, actor="rules", data=data, quiet=quiet, **data)
 
+    def _roll_back(self, c: Connection, plan: Plan, undos: list[StepSpec], data: dict[str, str]) -> Plan:
+        """Bear the undo steps; if a worker no longer promises what was approved, a person must decide."""
+        self._skip_pending(c, plan)
+        try:
+            self._bear(c, plan, undos, undo=True)
+        except (NotFound, Conflict) as error:
+            reason = f"the rollback cannot start: {error}"
+            return self._move(c, plan.id or 0, "stall", actor="rules", data={"reason": reason}, reason=reason)
+        self._note(c, plan, "rollback", actor="rules", data=data)
+        return plan
+
     def _skip_pending(self, c: Connection, plan: Plan) -> None:
-        self._skip(c, [s for s in self._steps(c, plan.id or 0) if s.state == StepState.pending])
+        self._skip(c, [s for s in self._steps(c, plan) if s.state == StepState.pending])
 
     def _skip(self, c: Connection, steps: list[Step]) -> None:
         for step in steps:

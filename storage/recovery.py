@@ -43,7 +43,7 @@ class RecoveryVerbs(StepVerbs):
         """The worker broke inside an unsafe step: it may or may not have happened."""
         with self._write() as c:
             plan, step = self._touch(c, claim.plan_id), self._step(c, claim.step_id)
-            if step.attempt != claim.attempt:
+            if (step.attempt, step.state) != (claim.attempt, StepState.running):
                 return
             self._close_attempt(c, step, "lost", None)
             self._move_step(c, step, "lose", probing=False, owner="", lease_until=None)
@@ -84,7 +84,8 @@ class RecoveryVerbs(StepVerbs):
         with self._write() as c:
             plan, step = self._touch(c, claim.plan_id), self._step(c, claim.step_id)
             fence = (col(Step.id) == claim.step_id, col(Step.attempt) == claim.attempt)
-            c.execute(update(Step).where(*fence).values(probing=False, lease_until=None))
+            if not c.execute(update(Step).where(*fence).values(probing=False, lease_until=None)).rowcount:
+                return
             self._close_attempt(c, step, "unknown", None)
             data = {"step": step.key, "attempt": step.attempt, "reason": reason}
             self._note(c, plan, "lose", actor=actor, data=data)
@@ -93,7 +94,7 @@ class RecoveryVerbs(StepVerbs):
         """A person says what became of an unknown step: ran, did_not, or look (again)."""
         with self._write() as c:
             plan = self._touch(c, plan_id)
-            step = next((s for s in self._steps(c, plan_id) if s.key == key), None)
+            step = next((s for s in self._steps(c, plan) if s.key == key), None)
             if step is None or step.state != StepState.unknown:
                 raise Conflict(f"Step {key} is not unknown (any more); there is nothing to resolve.")
             data = {"step": key, "answer": answer}

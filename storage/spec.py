@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, StringConstraints
 
-from storage.contract import Check, Document, fingerprint
+from storage.contract import Check, Document, Value, fingerprint
 
 Instant = Annotated[AwareDatetime, AfterValidator(lambda moment: moment.astimezone(UTC))]
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
@@ -37,7 +37,7 @@ class StepSpec(Document):
     worker: str
     action: str
     purpose: str = ""
-    parameters: dict[str, JsonValue] = Field(default_factory=dict)
+    parameters: dict[str, Value] = Field(default_factory=dict)
     depends_on: tuple[Key, ...] = ()
     schedule: Schedule = Schedule()
     success_criteria: tuple[Check | str, ...] = ()

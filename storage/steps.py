@@ -13,7 +13,7 @@ from storage.contract import Check, Contract
 from storage.ledger import facts, rows
 from storage.plans import PERMIT, PlanVerbs
 from storage.report import AnyReport
-from storage.spec import PlanSpec, Retries, UndoSpec, resolve
+from storage.spec import PlanSpec, Retries, StepSpec, UndoSpec, resolve
 from storage.states import PlanState, StepState, may_start
 from storage.tables import Approval, Attempt, Plan, Step, Target
 
@@ -113,9 +113,9 @@ class StepVerbs(PlanVerbs):
         """The bot's fresh leave to run one changing step."""
         with self._write() as c:
             step = self._step(c, step_id)
-            until = self.clock() + PERMIT
+            plan, until = self._touch(c, step.plan_id), self.clock() + PERMIT
             c.execute(update(Step).where(col(Step.id) == step_id).values(permit_until=until))
-            self._journal(c, self._touch(c, step.plan_id), "permit", actor=actor, data={"step": step.key})
+            self._journal(c, plan, "permit", actor=actor, data={"step": step.key})
 
     def unpermitted(self) -> list[Step]:
         """Changing steps that could start but for a permit."""
@@ -149,7 +149,7 @@ class StepVerbs(PlanVerbs):
         if permit and step.changes and not step.undo and (step.permit_until or now) <= now:
             return False
         plan = self._plan(c, step.plan_id)
-        return may_start(self._spec(c, plan), facts(self._steps(c, step.plan_id)), step.key)
+        return may_start(self._spec(c, plan), facts(self._steps(c, plan)), step.key)
 
     def _mismatch(self, c: Connection, plan: Plan, step: Step, contract: Contract) -> str:
         """Why this step is not what people approved, or ""."""
@@ -163,6 +163,8 @@ class StepVerbs(PlanVerbs):
             return "the stored step is not the one that was approved"
         if contract.hash() != wanted.contract:
             return f"{step.worker}.{step.action} has changed since it was approved"
+        if not _as_approved(step, wanted, contract):
+            return "the stored step has other facts than those that were approved"
         if contract.binding(wanted.parameters) != wanted.binding:
             return "what its names stand for in signoff.toml has changed since it was approved"
         return ""
@@ -198,7 +200,7 @@ class StepVerbs(PlanVerbs):
         c.execute(update(Attempt).where(*one).values(**values))
 
     def _as_claim(self, c: Connection, plan: Plan, step: Step) -> Claim:
-        steps = {other.key: other for other in self._steps(c, step.plan_id)}
+        steps = {other.key: other for other in self._steps(c, plan)}
         wanted = self._spec(c, plan).find(step.key)
         reports = {key: facts([other])[key].data or {} for key, other in steps.items()}
         undone = steps[wanted.undoes].previous if isinstance(wanted, UndoSpec) else step.previous
@@ -235,3 +237,12 @@ class StepVerbs(PlanVerbs):
         c.execute(update(Attempt).where(*one).values(late=body))
         data = {"step": claim.key, "attempt": claim.attempt, "summary": body["summary"]}
         self._note(c, plan, "late", actor=actor, data=data)
+
+
+def _as_approved(step: Step, wanted: StepSpec, contract: Contract) -> bool:
+    """Whether the row's own facts are those of the approved step; a delay may only have grown."""
+    undo, when = isinstance(wanted, UndoSpec), wanted.schedule
+    early = not undo and when.not_before and (step.not_before is None or step.not_before < when.not_before)
+    row = (step.undo, step.changes, step.repeat, step.timeout, step.target, step.not_after)
+    promised = (contract.changes, contract.repeat, contract.timeout, contract.locks(wanted.parameters))
+    return not early and row == (undo, *promised, None if undo else when.not_after)

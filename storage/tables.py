@@ -85,7 +85,10 @@ class Approval(SQLModel, table=True):
 class Step(SQLModel, table=True):
     """One approved step. Exists only because its revision was approved."""
 
-    __table_args__ = (UniqueConstraint("plan_id", "key"), Index("ix_step_due", "state", "not_before"))
+    __table_args__ = (
+        UniqueConstraint("plan_id", "revision", "key"),
+        Index("ix_step_due", "state", "not_before"),
+    )
 
     id: int | None = Field(default=None, primary_key=True)
     plan_id: int = Field(foreign_key="plan.id")

@@ -72,7 +72,11 @@ class PlanView:
     steps: tuple[StepView, ...] = ()
 
     def step(self, key: str) -> StepView:
+        """The step of the current revision with that key."""
         return next(step for step in self.steps if step.spec.id == key)
+
+    def has(self, key: str) -> bool:
+        return any(step.spec.id == key for step in self.steps)
 
 
 class Views(Ledger):
@@ -100,6 +104,12 @@ class Views(Ledger):
         """The plan's journal, oldest first."""
         with self._read() as c:
             return rows(c, Event, col(Event.plan_id) == plan_id, order=col(Event.seq))
+
+    def head(self, plan_id: int) -> tuple[int, str]:
+        """How many events the plan's journal must have, and the hash of the last."""
+        with self._read() as c:
+            plan = self._plan(c, plan_id)
+            return plan.events, plan.head
 
     def event(self, event_id: int) -> Event | None:
         with self._read() as c:
@@ -133,7 +143,7 @@ class Views(Ledger):
     def _step_views(
         self, c: Connection, plan: Plan, revision: Revision, spec: PlanSpec
     ) -> tuple[StepView, ...]:
-        steps = self._steps(c, plan.id or 0)
+        steps = self._steps(c, plan)
         if not steps:
             return tuple(_unborn(step) for step in spec.steps)
         held = {target.name: target.plan_id for target in rows(c, Target)}

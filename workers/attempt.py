@@ -16,7 +16,7 @@ from storage.report import AnyReport, Fault
 from storage.spec import holds
 from storage.steps import Claim
 from storage.store import Store
-from workers.base import Context, Permanent, Report, Transient, Verdict
+from workers.base import Context, Params, Permanent, Report, Transient, Verdict
 from workers.registry import Registry
 
 LEASE = timedelta(seconds=15)
@@ -56,7 +56,7 @@ class Attempts:
         except Transient as error:
             fault = Fault(kind="transient", message=str(error), after=error.after)
             self._failed(running, AnyReport(status="failed", summary=str(error), error=fault))
-        except (Permanent, ValidationError) as error:
+        except Permanent as error:
             self._failed(running, AnyReport.failed(str(error)))
         except Exception as error:
             logger.exception("plan=%s step=%s attempt=%s broke", claim.plan_id, claim.key, claim.attempt)
@@ -65,7 +65,7 @@ class Attempts:
     def _act(self, running: Running) -> AnyReport:
         claim = running.claim
         worker, action, params_type = self.registry.action(claim.worker, claim.action)
-        params = params_type.model_validate(claim.parameters)
+        params = _valid(params_type, claim)
         if "before" in action.hooks and not claim.previous:
             self.store.start(claim, action.hooks["before"](worker, params, self._context(running)))
         report: Report[Any] = action.run(worker, params, self._context(running))
@@ -74,7 +74,7 @@ class Attempts:
     def _probe(self, running: Running) -> AnyReport | Verdict:
         claim = running.claim
         worker, action, params_type = self.registry.action(claim.worker, claim.action)
-        params = params_type.model_validate(claim.parameters)
+        params = _valid(params_type, claim)
         found = action.hooks["probe"](worker, params, self._context(running))
         return (
             found if isinstance(found, Verdict) else AnyReport.model_validate(found.model_dump(mode="json"))
@@ -119,6 +119,14 @@ class Attempts:
             self._failed(running, AnyReport.failed(message))
         else:
             self.store.doubt(running.claim, actor=self.owner, reason=message)
+
+
+def _valid(params_type: type[Params], claim: Claim) -> Params:
+    """The parameters; refused ones are a failure before any effect. Elsewhere such an error is a bug."""
+    try:
+        return params_type.model_validate(claim.parameters)
+    except ValidationError as error:
+        raise Permanent(f"{claim.worker}.{claim.action} refused its parameters: {error}") from None
 
 
 def judge(claim: Claim, report: AnyReport) -> tuple[str, AnyReport, float]:

@@ -33,46 +33,51 @@ STATUS = {
 }
 
 
+TASKS = 50  # in one plan block; a rollback of a long plan shows its undo steps alone
+
+
 def card(view: PlanView, now: datetime, *, workers: bool = True) -> tuple[str, list[Block]]:
-    """Fallback text and blocks. Details go before the message grows too long for Slack."""
-    text = clip(inert(f"{_goal(view)} — {standing(view, now)}"), 300)
-    for details in (True, False):
-        blocks = [_plan(view, now, details=details), *_facts(view, workers=workers), *_buttons(view)]
+    """Fallback text and blocks. Details go, then outputs, before the message grows too long for Slack."""
+    blocks: list[Block] = []
+    for shown in ({"details", "output"}, {"output"}, set[str]()):
+        blocks = [_plan(view, now, shown), *_facts(view, workers=workers), *_buttons(view)]
         if size(blocks) <= LIMIT:
             break
-    return text, blocks
+    return _text(view, now), blocks
 
 
 def simple(view: PlanView, now: datetime) -> tuple[str, list[Block]]:
     """The same in sections, for a Slack that refuses the plan block."""
     lines = [f"*{escape(_goal(view))}* — {escape(standing(view, now))}"]
     lines += [f"{number}. {escape(_title(step, now))}" for number, step in enumerate(view.steps, 1)]
-    text = clip(inert(f"{_goal(view)} — {standing(view, now)}"), 300)
-    return text, [section("\n".join(lines)), *_facts(view, workers=True), *_buttons(view)]
+    return _text(view, now), [section("\n".join(lines)), *_facts(view, workers=True), *_buttons(view)]
+
+
+def _text(view: PlanView, now: datetime) -> str:
+    """For notifications; Slack reads it as mrkdwn."""
+    return escape(clip(f"{_goal(view)} — {standing(view, now)}", 300))
 
 
 def _goal(view: PlanView) -> str:
     return view.spec.goal if view.spec else view.text
 
 
-def _plan(view: PlanView, now: datetime, *, details: bool) -> Block:
+def _plan(view: PlanView, now: datetime, shown: set[str]) -> Block:
     name = f"plan_{view.id}_r{view.revision}_v{view.version}"
     heading = clip(inert(f"{_goal(view)} — {standing(view, now)}"), 150)
-    tasks = [_task(view, step, number, now, details=details) for number, step in enumerate(view.steps, 1)]
+    steps = [step for step in view.steps if step.undo] if len(view.steps) > TASKS else list(view.steps)
+    tasks = [_task(view, step, number, now, shown) for number, step in enumerate(steps[:TASKS], 1)]
     if not tasks:
         tasks = [{"task_id": "planning", "title": "Making a plan", "status": "in_progress"}]
     return {"type": "plan", "block_id": name, "title": heading, "tasks": tasks}
 
 
-def _task(view: PlanView, step: StepView, number: int, now: datetime, *, details: bool) -> Block:
-    made: Block = {
-        "task_id": step.spec.id,
-        "title": clip(f"{number}. {_title(step, now)}", 150),
-        "status": STATUS[step.state],
-    }
-    if details:
+def _task(view: PlanView, step: StepView, number: int, now: datetime, shown: set[str]) -> Block:
+    title_ = clip(f"{number}. {_title(step, now)}", 150 if shown else 60)
+    made: Block = {"task_id": step.spec.id, "title": title_, "status": STATUS[step.state]}
+    if "details" in shown:
         made["details"] = rich(clip(_details(view, step), 900))
-    if step.report:
+    if step.report and "output" in shown:
         made["output"] = rich(clip(step.report.summary + (f" ({took(step)})" if took(step) else ""), 600))
     return made
 

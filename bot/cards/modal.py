@@ -3,26 +3,26 @@
 import json
 from typing import Any
 
-from bot.cards.blocks import Block, clip, inert, plain, section
+from bot.cards.blocks import Block, clip, escape, inert, plain, section
 from bot.cards.words import title
 from bot.planner.validate import Catalogue
 from storage.errors import Issue
-from storage.spec import PlanSpec, Schedule, StepSpec
+from storage.spec import PlanSpec, Schedule, StepSpec, utc
 from storage.views import PlanView
 
-TEXT_TYPES = {"string", "integer", "number"}
+FIELDS = 100  # blocks in a form
+LONGEST = 3000  # characters in a field
 
 
 def edit_form(view: PlanView, spec: PlanSpec, catalogue: Catalogue) -> Block:
     """One form for the whole plan: when each step starts, and its parameters."""
     blocks: list[Block] = []
     for number, step in enumerate(spec.steps, 1):
-        blocks += [
-            section(f"*{number}. {clip(inert(title(step)), 200)}*"),
-            _when(step),
-            *_fields(step, catalogue),
-        ]
-    return _form("edit", "Edit the plan", "Make revision", view, blocks[:100])
+        heading = section(f"*{number}. {escape(clip(title(step), 200))}*")
+        blocks += [heading, _when(step), *_fields(step, catalogue)]
+    if len(blocks) > FIELDS:  # of a very long plan only the times can be changed here
+        blocks = [_when(step, f"{number}. {title(step)}") for number, step in enumerate(spec.steps, 1)]
+    return _form("edit", "Edit the plan", "Make revision", view, blocks)
 
 
 def reject_form(view: PlanView) -> Block:
@@ -64,8 +64,9 @@ def field_errors(
 
 
 def when_words(step: StepSpec) -> str:
-    """What the time field shows: the words as said, or "now"."""
-    return step.schedule.at or step.schedule.window or "now"
+    """What the time field shows: the words as said, the instant if it was given as one, or "now"."""
+    given = utc(step.schedule.not_before) if step.schedule.not_before else "now"
+    return step.schedule.at or step.schedule.window or given
 
 
 def _form(callback: str, name: str, submit: str, view: PlanView, blocks: list[Block]) -> Block:
@@ -76,10 +77,10 @@ def _form(callback: str, name: str, submit: str, view: PlanView, blocks: list[Bl
     }  # fmt: skip
 
 
-def _when(step: StepSpec) -> Block:
+def _when(step: StepSpec, name: str = "When may it start?") -> Block:
     element = {"type": "plain_text_input", "action_id": "value", "initial_value": when_words(step)}
     hint = plain("now, 2AM EST, tomorrow 02:00 in New York, in 20 minutes, or the name of a window")
-    label = plain("When may it start?")
+    label = plain(clip(inert(name), 150))
     return {"type": "input", "block_id": f"when:{step.id}", "label": label, "element": element, "hint": hint}
 
 
@@ -92,6 +93,7 @@ def _fields(step: StepSpec, catalogue: Catalogue) -> list[Block]:
         _field(step, name, schema, [*contract.names.get(name, ())])
         for name, schema in properties.items()
         if isinstance(step.parameters.get(name), str | int | float)
+        and len(str(step.parameters[name])) <= LONGEST
     ]
 
 

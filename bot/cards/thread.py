@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from bot.cards.blocks import Block, actions, button, clip, context, escape, inert, pack, section
+from bot.cards.blocks import Block, actions, button, clip, context, escape, pack, section
 from bot.cards.words import OUTCOMES, lasting, standing, title, took
 from storage.states import StepState
 from storage.tables import Event
@@ -22,11 +22,13 @@ def message(kind: str, view: PlanView, event: Event | None, now: datetime) -> tu
         "changes": _changes,
     }[kind]
     lines, more = draw(view, event)
-    return clip(inert(lines[0]), 300), [section("\n".join(lines)), *more]
+    return clip(lines[0], 300), [section("\n".join(lines)), *more]
 
 
 def _outcome(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
     data = event.data if event else {}
+    if not view.has(data["step"]):  # of an earlier revision
+        return [f"*{escape(data['step'])}*: {escape(str(data.get('summary') or data.get('reason', '')))}"], []
     step = view.step(data["step"])
     summary = data.get("summary") or (step.report.summary if step.report else data.get("reason", ""))
     if event and event.verb == "succeed":
@@ -42,8 +44,8 @@ def _outcome(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
 
 def _question(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
     data = event.data if event else {}
-    if "step" not in data:
-        return [f":warning: I could not make a plan: {escape(str(data.get('reason', '')))}"], []
+    if not view.has(str(data.get("step"))):
+        return [f":warning: I cannot go on: {escape(str(data.get('reason', '')))}"], []
     step = view.step(data["step"])
     lines = [
         f":warning: *{escape(title(step.spec))}* was interrupted, and may or may not have happened.",

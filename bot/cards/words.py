@@ -110,17 +110,23 @@ def differences(old: PlanSpec, new: PlanSpec) -> list[str]:
             lines += _step_differences(before[key], after[key])
     if [key for key in after if key in before] != [key for key in before if key in after]:
         lines.append("the order of the steps changed")
+    parts = {"rollback": "the rollback", "done_when": "what makes it done", "mandate": "the mandate",
+             "continues": "whether it goes on planning"}  # fmt: skip
+    lines += [f"{said} changed" for part, said in parts.items() if getattr(old, part) != getattr(new, part)]
     return lines
 
 
 def _step_differences(old: StepSpec, new: StepSpec) -> Iterator[str]:
-    if old.schedule != new.schedule:
+    if old.schedule.not_before != new.schedule.not_before:
         yield f"{new.id}: {_short(old.schedule)} → {_short(new.schedule)}"
+    elif old.schedule.not_after != new.schedule.not_after:
+        yield f"{new.id}: the end of its time changed to {new.schedule.not_after or 'never'}"
     for name in {**old.parameters, **new.parameters}:
         was, is_ = old.parameters.get(name), new.parameters.get(name)
         if was != is_:
             yield f"{new.id}: {name} {was} → {is_}"
-    for field in ("worker", "action", "depends_on", "success_criteria", "failure_action", "retries"):
+    fields = ("worker", "action", "depends_on", "success_criteria", "failure_action", "retries")
+    for field in (*fields, "contract", "binding"):
         if getattr(old, field) != getattr(new, field):
             yield f"{new.id}: {field} changed"
 

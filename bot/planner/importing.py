@@ -49,7 +49,7 @@ def read(raw: Any, catalogue: Catalogue) -> tuple[PlanSpec, list[str]]:
 def _normal(raw: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     notes += [f"{name}: ignored; {why}" for name, why in COMPUTED.items() if name in raw]
     known = {name: value for name, value in raw.items() if name in PlanSpec.model_fields}
-    extra = raw.keys() - known.keys() - COMPUTED.keys() - {"rollback_plan", "schedule"}
+    extra = raw.keys() - known.keys() - COMPUTED.keys() - {"rollback_plan"}
     known |= {name: raw[name] for name in extra}  # the document is closed: it will name these as unknown
     if isinstance(raw.get("steps"), list):
         known["steps"] = [_step(step, f"steps[{index}]", notes) for index, step in enumerate(raw["steps"])]

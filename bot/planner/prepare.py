@@ -1,6 +1,6 @@
 """Make a plan whole: aliases, defaults, named criteria, promises, bindings and times; then check it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from bot import when
@@ -30,7 +30,9 @@ def complete(
             contract = catalogue.find(step)
             ready = _fill(step, contract) if contract else step
             try:
-                ready = ready.model_copy(update={"schedule": scheduled(ready.schedule, config, now)})
+                schedule = scheduled(ready.schedule, config, now)
+                fits(schedule, contract.timeout if contract else 0.0, now)
+                ready = ready.model_copy(update={"schedule": schedule})
             except BadTime as error:
                 issues.append(Issue("bad_time", f"{part}[{index}].schedule", str(error)))
             changed[part].append(ready)
@@ -50,6 +52,20 @@ def scheduled(schedule: Schedule, config: SignoffConfig, now: datetime) -> Sched
         window=schedule.window, at=found.said, not_before=found.not_before, not_after=found.not_after,
         zone=found.zone,
     )  # fmt: skip
+
+
+def fits(schedule: Schedule, timeout: float, now: datetime) -> None:
+    """A step that could never start in its time is a problem now, not a missed window later."""
+    end = schedule.not_after
+    if end is None:
+        return
+    start = max(schedule.not_before or now, now)
+    if end <= start:
+        raise BadTime("its time has passed" if end <= now else "its time ends before it begins")
+    if end - start < timedelta(seconds=timeout):
+        raise BadTime(
+            f"the step may take {timeout:.0f} s, which does not fit before {end:%Y-%m-%d %H:%M} UTC"
+        )
 
 
 def _fill(step: StepSpec, contract: Contract) -> StepSpec:

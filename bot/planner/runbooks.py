@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from storage.config import SignoffConfig
 from storage.contract import Document
@@ -29,18 +29,30 @@ class NoPlan(SignoffError):
     """The request does not become a plan; the sentence says why and what to try."""
 
 
-class Triggers(Document):
-    """Patterns: one of `any` must match, none of `none`."""
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"'{text}' is not a pattern: {error}") from None
+    return text
 
-    any: tuple[str, ...]
-    none: tuple[str, ...] = Field(default=(), alias="not")
+
+Pattern = Annotated[str, AfterValidator(_pattern)]
+
+
+class Triggers(Document):
+    """Patterns: one of `any` must match, every one of `also`, none of `none`."""
+
+    any: tuple[Pattern, ...]
+    also: tuple[Pattern, ...] = ()
+    none: tuple[Pattern, ...] = Field(default=(), alias="not")
 
 
 class Slot(Document):
     """A fact that a runbook needs from the request."""
 
     inventory: str = ""
-    pattern: str = ""
+    pattern: Pattern = ""
     choices: tuple[str, ...] = ()
     default: str = ""
     ask: str = ""
@@ -94,10 +106,11 @@ def plan(text: str, runbooks: Sequence[Runbook], config: SignoffConfig) -> Plann
 
 
 def _triggered(book: Runbook, words: str) -> bool:
-    def hit(patterns: Sequence[str]) -> bool:
-        return any(re.search(pattern, words, re.I) for pattern in patterns)
+    def hits(patterns: Sequence[str]) -> list[bool]:
+        return [bool(re.search(pattern, words, re.I)) for pattern in patterns]
 
-    return hit(book.triggers.any) and not hit(book.triggers.none)
+    triggers = book.triggers
+    return any(hits(triggers.any)) and all(hits(triggers.also)) and not any(hits(triggers.none))
 
 
 def _fill(book: Runbook, words: str, config: SignoffConfig) -> Planned:
@@ -131,7 +144,7 @@ def _take(slot: Slot, words: str, config: SignoffConfig) -> tuple[str, str]:
 
 def _leftover(book: Runbook, rest: str) -> str:
     """What the request says besides; it must be a time, for nothing that was said is dropped."""
-    for trigger in book.triggers.any:
+    for trigger in (*book.triggers.any, *book.triggers.also):
         rest = re.sub(trigger, " ", rest, count=1, flags=re.I)
     words = rest.replace(",", " ").split()
     while words and words[0].lower() in FILLER and not (words[0].lower() == "in" and len(words) > 1):

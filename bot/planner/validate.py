@@ -100,6 +100,7 @@ def _parameters(
     for name, value in step.parameters.items():
         if found := reference(value):
             yield from _reference(f"{path}.parameters.{name}", step, contract, found, spec, catalogue)
+            yield from _reference_type(f"{path}.parameters.{name}", name, contract, found, spec, catalogue)
         else:
             literal[name] = value
     referred = step.parameters.keys() - literal.keys()
@@ -134,6 +135,23 @@ def _reference(
         yield Issue("bad_reference", path, f"'{found[0]}' is not a step that {step.id} depends on")
     elif offered and found[1] not in offered.data.get("properties", {}):
         yield Issue("bad_reference", path, f"{source.worker}.{source.action} reports no '{found[1]}'")
+
+
+def _reference_type(
+    path: str, name: str, contract: Contract, found: tuple[str, str], spec: PlanSpec, catalogue: Catalogue
+) -> Iterator[Issue]:
+    source = next((other for other in spec.steps if other.id == found[0]), None)
+    offered = catalogue.find(source) if source else None
+    given = _type(offered.data, found[1]) if offered else None
+    wanted = _type(contract.parameters, name)
+    if given and wanted and given != wanted:
+        yield Issue("bad_reference", path, f"'{found[1]}' is of the type {given}, and {name} takes {wanted}")
+
+
+def _type(schema: Mapping[str, Any], name: str) -> str | None:
+    """The JSON type of a field, where its schema says one."""
+    said = schema.get("properties", {}).get(name, {}).get("type")
+    return said if isinstance(said, str) else None
 
 
 def _criteria(path: str, step: StepSpec, contract: Contract) -> Iterator[Issue]:

@@ -169,7 +169,7 @@ def upgrade() -> None:
             ["plan.id"],
         ),
         sa.PrimaryKeyConstraint("id"),
-        sa.UniqueConstraint("plan_id", "key"),
+        sa.UniqueConstraint("plan_id", "revision", "key"),
     )
     op.create_index("ix_step_due", "step", ["state", "not_before"], unique=False)
     op.create_table(

@@ -1,0 +1,91 @@
+"""Fixtures for everybody: a clock that stands still, and the store on both databases."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from storage.store import Store
+    from tests.fakes import FakeClock
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of one PostgreSQL server for the whole session."""
+    from tests.postgres import postgres_server
+
+    with postgres_server(tmp_path_factory.mktemp("postgres")) as url:
+        yield url
+
+
+@pytest.fixture
+def clock() -> "FakeClock":
+    from tests.fakes import FakeClock
+
+    return FakeClock()
+
+
+@pytest.fixture(scope="session")
+def sqlite_engine(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Engine]":
+    with opened(f"sqlite:///{tmp_path_factory.mktemp('sqlite') / 'signoff.db'}") as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def postgres_engine(postgres: str) -> "Iterator[Engine]":
+    from tests.postgres import fresh_database
+
+    with opened(fresh_database(postgres)) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def memory_engine() -> "Iterator[Engine]":
+    with opened("sqlite://") as engine:
+        yield engine
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def engine(request: pytest.FixtureRequest) -> "Engine":
+    """An empty, migrated database: SQLite in a file, and PostgreSQL."""
+    return emptied(request.getfixturevalue(f"{request.param}_engine"))
+
+
+@pytest.fixture
+def store(engine: "Engine", clock: "FakeClock") -> "Store":
+    """On SQLite and on PostgreSQL: what holds on one must hold on the other."""
+    from storage.store import Store
+
+    return Store(engine, clock)
+
+
+@pytest.fixture
+def lite(memory_engine: "Engine", clock: "FakeClock") -> "Store":
+    """In memory and for one thread: for what does not depend on the database."""
+    from storage.store import Store
+
+    return Store(emptied(memory_engine), clock)
+
+
+@contextmanager
+def opened(url: str) -> "Iterator[Engine]":
+    from storage.engine import migrate, open_engine
+
+    engine = open_engine(url)
+    migrate(engine)
+    yield engine
+    engine.dispose()
+
+
+def emptied(engine: "Engine") -> "Engine":
+    """An engine that has compiled its statements is four times as quick as a new one."""
+    from sqlmodel import SQLModel
+
+    with engine.execution_options(writes=True).begin() as connection:
+        for table in reversed(SQLModel.metadata.sorted_tables):
+            connection.execute(table.delete())
+    return engine

@@ -1,0 +1,236 @@
+"""A clock to move by hand, and small builders of contracts, plans and reports."""
+
+import tomllib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from threading import Barrier
+from typing import Any
+
+from sqlalchemy import text
+from sqlmodel import col
+
+from bot.demo.seed import CONFIG as DEMO
+from storage.config import SignoffConfig
+from storage.contract import Contract, Entry
+from storage.ledger import rows
+from storage.plans import Terms
+from storage.report import AnyReport
+from storage.spec import PlanSpec, StepSpec, UndoSpec
+from storage.steps import Claim
+from storage.store import Store
+from storage.tables import Attempt, Message, Step, Target
+from workers.registry import load
+
+NOW = datetime(2026, 11, 15, 23, 0, tzinfo=UTC)  # Sunday, 18:00 in New York
+LEASE = timedelta(seconds=15)
+TEAM = "T1"
+# The plan document of the design.
+PLAN_JSON = """
+{ "goal": "Deploy authentication service update to production",
+  "steps": [
+    {"id": "step-1", "action": "run_tests", "worker": "test-runner", "purpose": "prove v2.1.4 on staging",
+     "parameters": {"test_suite": "full", "environment": "staging"},
+     "success_criteria": ["all_tests_pass"], "failure_action": "abort"},
+    {"id": "step-2", "action": "backup_database", "worker": "db-backup",
+     "parameters": {"database": "auth_prod", "backup_type": "full"}, "depends_on": ["step-1"]},
+    {"id": "step-3", "action": "deploy_service", "worker": "k8s-deployer",
+     "parameters": {"service": "auth-service", "version": "v2.1.4", "strategy": "blue_green"},
+     "depends_on": ["step-2"], "schedule": {"window": "nightly"}, "failure_action": "rollback"}],
+  "rollback": [{"id": "undo-3", "undoes": "step-3", "action": "rollback_service", "worker": "k8s-deployer",
+                "parameters": {"service": "auth-service", "to_version": "previous"}}],
+  "done_when": [], "mandate": {"reads": true, "extra": [], "max_added_steps": 5, "max_cost_usd": 1.0},
+  "continues": false }
+"""
+
+
+class FakeClock:
+    """Stands still until told otherwise."""
+
+    def __init__(self, now: datetime = NOW) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def advance(self, seconds: float = 0, **parts: float) -> None:
+        self.now += timedelta(seconds=seconds, **parts)
+
+
+def contract(action: str = "deploy", **facts: Any) -> Contract:
+    """An action of the worker `ops` on one of two services; changing and unsafe unless told otherwise."""
+    service = {"type": "string", "title": "Service"}
+    given: dict[str, Any] = {
+        "worker": "ops", "action": action, "summary": f"{action} a service",
+        "parameters": {"type": "object", "properties": {"service": service}, "additionalProperties": False},
+        "data": {"type": "object", "properties": {"version": {"type": "string"}, "failed": {}}},
+        "changes": True, "repeat": "unsafe", "timeout": 600.0, "typical": 60.0,
+        "target": "service:{service}" if facts.get("changes", True) else "",
+        "names": {"service": {name: Entry(binding=f"b-{name}", environment="production") for name in "abc"}},
+    }  # fmt: skip
+    return Contract.model_validate(given | facts)
+
+
+READ = contract("check", changes=False, repeat="safe")
+BACKUP = contract("backup", repeat="safe", target="")
+DEPLOY = contract("deploy", undo="restore")
+RESTORE = contract("restore", repeat="safe")
+CONTRACTS = {made.action: made for made in (READ, BACKUP, DEPLOY, RESTORE)}
+
+
+def step(key: str, made: Contract = READ, **fields: Any) -> StepSpec:
+    """A step as it stands in a proposed plan."""
+    return StepSpec.model_validate(_filled(key, made, fields))
+
+
+def undo(key: str, undoes: str, made: Contract = RESTORE, **fields: Any) -> UndoSpec:
+    return UndoSpec.model_validate(_filled(key, made, fields) | {"undoes": undoes})
+
+
+def _filled(key: str, made: Contract, fields: dict[str, Any]) -> dict[str, Any]:
+    parameters = fields.pop("parameters", {"service": "a"})
+    given = {"id": key, "worker": made.worker, "action": made.action, "parameters": parameters}
+    return given | {"contract": made.hash(), "binding": made.binding(parameters)} | fields
+
+
+def plan_spec(*steps: StepSpec, **fields: Any) -> PlanSpec:
+    return PlanSpec(goal=fields.pop("goal", "Deploy a"), steps=steps or (step("s1", DEPLOY),), **fields)
+
+
+def chain(*keys: str, made: Contract = READ, **fields: Any) -> tuple[StepSpec, ...]:
+    """Steps of which each depends on the one before."""
+    return tuple(
+        step(key, made, depends_on=keys[index - 1 : index], **fields) for index, key in enumerate(keys)
+    )
+
+
+def terms(needed: int = 1, **fields: Any) -> Terms:
+    given: dict[str, Any] = {
+        "risk": "high", "reasons": ("it changes service:a in production",), "needed": needed,
+        "approvers": ("BOB", "CAROL"), "authors": ("ANN",), "policy": "p1", "seconds": 60.0,
+        "expires_at": NOW + timedelta(hours=24),
+    }  # fmt: skip
+    return Terms(**given | fields)
+
+
+def ask(store: Store, wish: str = "deploy a") -> int:
+    store.publish(CONTRACTS.values())
+    return store.request(wish, team=TEAM, user="ANN", channel="C1")
+
+
+def propose(store: Store, spec: PlanSpec | None = None, *, needed: int = 1, **fields: Any) -> int:
+    plan_id = ask(store)
+    store.propose(plan_id, spec or plan_spec(), terms(needed, **fields), author="planner")
+    return plan_id
+
+
+def approve(store: Store, plan_id: int, user: str = "BOB") -> bool:
+    view = store.view(plan_id)
+    return store.approve(plan_id, view.revision, view.digest, team=TEAM, user=user, policy="p1")
+
+
+def approved(store: Store, *steps: StepSpec, **fields: Any) -> int:
+    plan_id = propose(store, plan_spec(*steps, **fields))
+    approve(store, plan_id)
+    return plan_id
+
+
+def step_row(store: Store, plan_id: int, key: str) -> Step:
+    with store._read() as c:
+        return next(found for found in rows(c, Step) if (found.plan_id, found.key) == (plan_id, key))
+
+
+def attempts(store: Store) -> list[Attempt]:
+    with store._read() as c:
+        return sorted(rows(c, Attempt), key=lambda found: (found.step_id, found.number))
+
+
+def targets(store: Store) -> list[str]:
+    with store._read() as c:
+        return [found.name for found in rows(c, Target)]
+
+
+def messages(store: Store, kind: str) -> list[Message]:
+    with store._read() as c:
+        return rows(c, Message, col(Message.kind) == kind, order=col(Message.id))
+
+
+def verbs(store: Store, plan_id: int) -> list[str]:
+    return [event.verb for event in store.events(plan_id)]
+
+
+def due(store: Store, limit: int = 10) -> list[int]:
+    offers = {(made.worker, made.action) for made in CONTRACTS.values()}
+    return [step_id for step_id, _ in store.due(offers, limit)]
+
+
+def claim(store: Store, plan_id: int, key: str, *, owner: str = "w1") -> Claim | None:
+    """Try to take a step as a worker that offers what was published."""
+    row = step_row(store, plan_id, key)
+    return store.claim(row.id or 0, CONTRACTS[row.action], owner=owner, lease=LEASE)
+
+
+def take(store: Store, plan_id: int, key: str, *, owner: str = "w1") -> Claim:
+    """Take a step that must be free to take."""
+    taken = claim(store, plan_id, key, owner=owner)
+    assert taken is not None, f"{key} cannot be claimed"
+    return taken
+
+
+def succeed(store: Store, plan_id: int, key: str, **data: Any) -> None:
+    assert store.succeed(take(store, plan_id, key), ok(**data), actor="w1")
+
+
+def fail(store: Store, plan_id: int, key: str) -> None:
+    assert store.fail(take(store, plan_id, key), bad(), actor="w1")
+
+
+def ok(**data: Any) -> AnyReport:
+    return AnyReport.ok("it is done", data)
+
+
+def bad(summary: str = "it broke") -> AnyReport:
+    return AnyReport.failed(summary)
+
+
+def states(store: Store, plan_id: int) -> dict[str, str]:
+    return {found.spec.id: str(found.state) for found in store.view(plan_id).steps}
+
+
+def tamper(store: Store, statement: str, **values: Any) -> None:
+    """What somebody with a database shell could do."""
+    with store.engine.execution_options(writes=True).begin() as connection:
+        connection.execute(text(statement), values)
+
+
+def strangers(store: Store, count: int) -> list[Store]:
+    """Stores as other processes have them: the same database, no lock in common."""
+    return [Store(store.engine, store.clock) for _ in range(count)]
+
+
+def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run all calls at the same moment; each result, or the exception it raised."""
+    barrier = Barrier(len(calls))
+
+    def run(call: Callable[[], Any]) -> Any:
+        barrier.wait()
+        try:
+            return call()
+        except Exception as error:  # noqa: BLE001 # the test judges it
+            return error
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+@cache
+def demo_config() -> SignoffConfig:
+    """The demo's configuration: one suite, one database, one service, a nightly window."""
+    return SignoffConfig.model_validate(tomllib.loads(DEMO.format(home="/demo", practice=8701)))
+
+
+@cache
+def real_contracts() -> tuple[Contract, ...]:
+    """What the built-in workers promise under the demo's configuration."""
+    return tuple(load(demo_config()).contracts())
