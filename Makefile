@@ -26,7 +26,7 @@ check: .venv/.installed-dev
 	$(BIN)/lint-imports
 
 test: check
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
 
 # What the Dockerfile does, without a container: locked dependencies, the built wheel, the commands.
 image-rehearsal: .venv/.installed-dev

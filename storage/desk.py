@@ -35,10 +35,9 @@ class Desk(Ledger):
             return rows(c, Delivery, col(Delivery.handled_at).is_(None), order=col(Delivery.id))
 
     def handled(self, key: str) -> None:
-        with self._write() as c:
-            # The body may hold a person's words and a trigger; once handled, the key is all we need.
-            done = {"handled_at": self.clock(), "body": {}}
-            c.execute(update(Delivery).where(col(Delivery.key) == key).values(**done))
+        """Nothing had to be written for this delivery."""
+        with self.handling(key), self._write():
+            pass
 
     def publish(self, contracts: Iterable[Contract]) -> None:
         """Say what this workers process can do. An action it no longer offers grows stale by itself."""

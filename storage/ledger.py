@@ -14,7 +14,7 @@ from storage.audit import event_hash
 from storage.errors import Conflict, NotFound
 from storage.spec import PlanSpec
 from storage.states import PLAN_MOVES, STEP_MOVES, StepFact
-from storage.tables import Event, Message, Plan, Revision, Step
+from storage.tables import Delivery, Event, Message, Plan, Revision, Step
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T", bound=SQLModel)
@@ -44,12 +44,26 @@ class Ledger:
         self.engine = engine
         self.clock = clock
         self._writer = threading.Lock()
+        self._handled = threading.local()
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
         # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
         with self._writer, self.engine.execution_options(writes=True).begin() as connection:
             yield connection
+            if key := getattr(self._handled, "key", ""):
+                # The body may hold a person's words and a trigger; once handled, the key is all we need.
+                done = {"handled_at": self.clock(), "body": {}}
+                connection.execute(update(Delivery).where(col(Delivery.key) == key).values(**done))
+
+    @contextmanager
+    def handling(self, key: str) -> Iterator[None]:
+        """What is written in here marks the delivery as handled in the same commit: both, or neither."""
+        self._handled.key = key
+        try:
+            yield
+        finally:
+            self._handled.key = ""
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:

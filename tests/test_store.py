@@ -808,6 +808,22 @@ def test_a_plan_that_continued_shows_and_runs_its_next_steps(store):
     assert store.view(plan_id).outcome == "succeeded"
 
 
+# deliveries
+
+
+def test_an_act_and_its_delivery_are_committed_together_or_not_at_all(store):
+    store.deliver("command:1", "command", {"text": "deploy"})
+    with store.handling("command:1"):
+        plan_id = store.request("deploy", team="T", user="ANN", channel="C")
+    store.deliver("click:1", "click", {"value": "x"})
+    with pytest.raises(Conflict), store.handling("click:1"):
+        store.answer(plan_id, "s1", "retry", user="BOB")
+
+    assert [delivery.key for delivery in store.unhandled()] == ["click:1"]
+    store.request("another", team="T", user="ANN", channel="C")
+    assert [delivery.key for delivery in store.unhandled()] == ["click:1"]
+
+
 # the journal
 
 

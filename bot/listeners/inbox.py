@@ -22,7 +22,8 @@ def handle_all(bot: Bot) -> None:
     """Everything not yet handled, in the order it came."""
     for delivery in bot.store.unhandled():
         try:
-            answer = handle(bot, delivery)
+            with bot.store.handling(delivery.key):
+                answer = handle(bot, delivery)
         except Unsure as error:
             if bot.store.clock() - delivery.received_at < PATIENCE:
                 continue
