@@ -18,7 +18,8 @@ ANYTHING = re.compile(r".*", re.S)
 
 def build(client: WebClient, bot: Bot) -> App:
     """The only place where listeners are registered."""
-    app = App(client=client, listener_executor=ThreadPoolExecutor(50, "listener"))
+    quiet = logging.getLogger("bot.slack")  # Bolt warns of the token in the environment, which is ours
+    app = App(client=client, logger=quiet, listener_executor=ThreadPoolExecutor(50, "listener"))
     app.use(lambda body, next: commit(bot, body, next))
     for register in (app.command, app.action, app.shortcut, app.event):
         register(ANYTHING)(acknowledge)

@@ -36,12 +36,17 @@ class Outbox:
 
     def speak(self) -> None:
         """One round over everything stale."""
+        late: set[int] = set()
         for message in self.store.unsent():
+            if message.plan_id and message.plan_id in late:
+                continue  # a thread keeps its order
             try:
                 self._send(message)
             except SlackApiError as error:
+                late.add(message.plan_id)
                 self._refused(message, error)
             except (OSError, HTTPException) as error:
+                late.add(message.plan_id)
                 self._put_off(message, AGAIN, f"Slack cannot be reached: {error}", refused=False)
 
     def open_view(self, trigger: str, view: dict[str, Any]) -> None:

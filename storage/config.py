@@ -132,7 +132,7 @@ def configure_logging(settings: Settings) -> None:
     plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
     handler.setFormatter(_Json() if settings.log_json else plain)
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
-    for noisy in ("apscheduler", "alembic", "slack_bolt", "slack_sdk", "urllib3"):
+    for noisy in ("apscheduler", "alembic", "bot.slack", "slack_bolt", "slack_sdk", "urllib3"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, insert, or_, select, update
+from sqlalchemy import func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
@@ -13,6 +13,19 @@ from storage.ledger import Ledger, rows
 from storage.tables import Capability, Delivery, Message, Process
 
 FRESH = timedelta(seconds=30)  # a process that has not been seen for longer counts as gone
+
+
+def in_turn(stale: list[Message], now: datetime) -> list[Message]:
+    """Those that may go now. A thread keeps its order: nothing overtakes a first post that must wait."""
+    waiting: set[int] = set()
+    going = []
+    for message in stale:
+        threaded = message.kind not in {"card", "whisper"}
+        if message.not_before > now or (threaded and message.plan_id in waiting):
+            waiting |= {message.plan_id} if threaded and not message.ts else set()
+        else:
+            going.append(message)
+    return going
 
 
 class Desk(Ledger):
@@ -82,9 +95,8 @@ class Desk(Ledger):
     def unsent(self) -> list[Message]:
         """Messages that Slack does not show as wanted, and may be sent now: urgent ones first."""
         with self._read() as c:
-            stale: ColumnElement[bool] = col(Message.wanted) > col(Message.shown)
-            due = (stale, col(Message.not_before) <= self.clock())
-            return sorted(rows(c, Message, *due), key=lambda message: (not message.urgent, message.id))
+            stale = rows(c, Message, col(Message.wanted) > col(Message.shown), order=col(Message.id))
+        return sorted(in_turn(stale, self.clock()), key=lambda message: (not message.urgent, message.id))
 
     def sending(self, message: Message) -> None:
         """About to call Slack: after a crash, this row is looked up before it is posted again."""

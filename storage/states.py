@@ -165,16 +165,16 @@ def _settle_rollback(facts: Facts) -> Settlement | None:
 
 def _roll_back(spec: PlanSpec, facts: Facts, failed: list[str]) -> Settlement:
     if undo_order(spec, facts):
-        return Settlement("rollback", f"{failed[0]} failed", keys=tuple(failed))
-    return Settlement("finish", f"{failed[0]} failed; nothing had to be undone", outcome="failed")
+        return Settlement("rollback", f"step {failed[0]} failed", keys=tuple(failed))
+    return Settlement("finish", f"step {failed[0]} failed; nothing had to be undone", outcome="failed")
 
 
 def _abort(spec: PlanSpec, facts: Facts, failed: list[str]) -> Settlement:
-    return Settlement("finish", f"{failed[0]} failed", outcome="failed", keys=tuple(failed))
+    return Settlement("finish", f"step {failed[0]} failed", outcome="failed", keys=tuple(failed))
 
 
 def _ask(spec: PlanSpec, facts: Facts, failed: list[str]) -> Settlement:
-    return Settlement("stall", f"{failed[0]} failed", keys=tuple(failed))
+    return Settlement("stall", f"step {failed[0]} failed", keys=tuple(failed))
 
 
 def _doomed(spec: PlanSpec, facts: Facts) -> tuple[str, ...]:

@@ -90,3 +90,20 @@ def test_the_story_in_a_browser(page: Page, world: World) -> None:
     page.goto(f"http://127.0.0.1:{world.demo.seed.practice}/")
     expect(page.locator("body")).to_contain_text("v2.1.4")
     shot(page, "story-8-practice")
+
+
+def test_a_failing_suite_in_a_browser(page: Page, world: World) -> None:
+    page.locator('[data-testid="control"][data-control="break"]').first.click()
+    page.get_by_test_id("suggestion").first.click()
+    page.get_by_test_id("send").first.click()
+    act_as(page, "U0CAROL")
+    press(page, "approve")
+    page.get_by_test_id("replies").first.click()
+    expect(page.get_by_test_id("thread")).to_contain_text("tests failed on staging")
+    expect(page.get_by_test_id("plan").first).to_contain_text("not run")
+    shot(page, "story-9-failed")
+    page.locator('[data-testid="control"][data-control="kill"]').first.click()
+    expect(page.get_by_test_id("toast").last).to_contain_text("was killed")
+    press(page, "plan_again")
+
+    world.until(lambda plan: plan.id == 2 and plan.state == "proposed", "the new plan")

@@ -696,7 +696,7 @@ def test_a_failure_asks_and_nothing_runs_until_somebody_answers(store):
     plan_id = failed_plan(store)
     view = store.view(plan_id)
 
-    assert (view.state, view.reason) == (PlanState.stalled, "s1 failed")
+    assert (view.state, view.reason) == (PlanState.stalled, "step s1 failed")
     assert view.step("s1").choices == ("retry", "skip", "abort")
     assert due(store) == []
     assert claim(store, plan_id, "s2") is None

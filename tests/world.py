@@ -1,7 +1,5 @@
 """The whole product in its own processes: the workspace, the bot, the workers, the practice cluster."""
 
-import os
-import signal
 import sys
 import threading
 import time
@@ -106,5 +104,5 @@ class World:
             time.sleep(0.02)
         for child in children:
             if child.process:
-                os.kill(child.process.pid, signal.SIGKILL)
+                child.process.kill()
                 child.process.wait()

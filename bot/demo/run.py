@@ -84,7 +84,11 @@ class Demo:
         children = siblings(env)
         seeded = ("--port", str(self.seed.practice), "--state", str(self.home / "practice.json"),
                   "--seed", "auth-service=v2.1.3")  # fmt: skip
-        cluster = Child("practice", ("-m", "workers.practice", *seeded), {"PATH": os.environ.get("PATH", "")})
+        cluster = Child(
+            "practice",
+            ("-m", "workers.practice", *seeded),
+            {"PATH": os.environ.get("PATH", ""), "SIGNOFF_PARENT": str(os.getpid())},
+        )
         for child in (cluster, *children):
             child.log = self.home / f"{child.name}.log"
         return [cluster, *children]

@@ -137,6 +137,13 @@ class Handler(BaseHTTPRequestHandler):
         """Silent: a deployer asks once a second."""
 
 
+def end_with(parent: int) -> None:
+    """A practice cluster that outlived its demo would keep the port."""
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(0)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m workers.practice", description=LABEL)
     parser.add_argument("--port", type=int, required=True, help="on loopback; 0 picks a free one")
@@ -151,6 +158,8 @@ def main() -> None:
         server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     except OSError as error:
         parser.error(f"port {options.port} cannot be had: {error.strerror}")
+    if parent := int(os.environ.get("SIGNOFF_PARENT", "0")):
+        threading.Thread(target=end_with, args=[parent], daemon=True).start()
     with server:
         print(f"{LABEL}: http://127.0.0.1:{server.server_port}", flush=True)
         try:
