@@ -19,5 +19,5 @@ ENV PATH=/opt/signoff/bin:$PATH SIGNOFF_STATE=/var/lib/signoff SIGNOFF_CONFIG=/e
 USER signoff
 WORKDIR /var/lib/signoff
 VOLUME /var/lib/signoff
-HEALTHCHECK --interval=60s --timeout=30s CMD ["signoff", "doctor"]
+HEALTHCHECK --interval=300s --timeout=30s CMD ["signoff", "doctor"]
 CMD ["signoff", "up"]

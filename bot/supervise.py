@@ -91,10 +91,15 @@ class Supervisor:
                 process.wait()
 
 
+# What the bot may see of the environment. Everything else may be a credential of the infrastructure.
+BOTS = ("SLACK_", "ANTHROPIC_", "SIGNOFF_", "PYTHON", "LC_", "SSL_")
+PLAIN = {"PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
+
+
 def siblings(environ: Mapping[str, str]) -> list[Child]:
     """The two processes of a real installation. Neither gets the other's secrets."""
     parent = {"SIGNOFF_PARENT": str(os.getpid())}
-    bot = {k: v for k, v in environ.items() if not k.startswith("KUBE")}
+    bot = {k: v for k, v in environ.items() if k.startswith(BOTS) or k.upper() in PLAIN}
     hands = {k: v for k, v in environ.items() if not k.startswith(("SLACK_", "ANTHROPIC_"))}
     return [
         Child("bot", ("-m", "bot", "bot"), bot | parent),

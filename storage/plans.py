@@ -90,16 +90,17 @@ class PlanVerbs(Ledger):
             self._move(c, plan_id, "reject", actor=user, data={"reason": reason}, reason=reason)
 
     def expire(self) -> list[int]:
-        """End the proposals that nobody decided in time."""
-        with self._write() as c:
-            late = [
-                plan.id
-                for plan in rows(c, Plan, col(Plan.state) == PlanState.proposed)
-                if self._revision(c, plan).expires_at <= self.clock()
+        """End the proposals that nobody decided in time. Without any, nothing is written, nobody woken."""
+        with self._read() as c:
+            found = [
+                p.id or 0 for p in rows(c, Plan, col(Plan.state) == PlanState.proposed) if self._late(c, p)
             ]
-            for plan_id in late:
-                self._move(c, plan_id or 0, "expire", actor="clock", reason="nobody decided in time")
-            return [plan_id or 0 for plan_id in late]
+        for plan_id in found:
+            with self._write() as c:
+                plan = self._touch(c, plan_id)
+                if plan.state == PlanState.proposed and self._late(c, plan):
+                    self._move(c, plan_id, "expire", actor="clock", reason="nobody decided in time")
+        return found
 
     def stall(self, plan_id: int, *, actor: str, reason: str) -> None:
         """Hand the plan to a person: the planner has no valid plan."""
@@ -132,6 +133,9 @@ class PlanVerbs(Ledger):
                 raise Conflict(f"Step {busy[0]} is still running or unknown; cancel when it has ended.")
             plan = self._move(c, plan_id, "cancel", actor=user, data={"reason": reason}, reason=reason)
             self._skip_pending(c, plan)
+
+    def _late(self, c: Connection, plan: Plan) -> bool:
+        return self._revision(c, plan).expires_at <= self.clock()
 
     def _decidable(self, c: Connection, plan: Plan, revision: int, digest: str | None) -> Revision:
         """The current revision, if this click is about it and it is still open."""

@@ -12,6 +12,8 @@ from storage.states import StepState
 from storage.steps import Claim, StepVerbs
 from storage.tables import Plan, Step
 
+ENOUGH = 5  # attempts of a repeat-safe step that ended with their process
+
 
 class RecoveryVerbs(StepVerbs):
     """lose, look, resolve."""
@@ -30,6 +32,9 @@ class RecoveryVerbs(StepVerbs):
             plan = self._touch(c, step.plan_id)
             self._close_attempt(c, step, "lost", None)
             data = {"step": step.key, "attempt": step.attempt}
+            if step.repeat == "safe" and step.attempt >= ENOUGH:
+                self._give_up(c, plan, step)
+                return
             if step.repeat == "safe":
                 self._move_step(c, step, "retry", owner="", lease_until=None)
                 self._free_target(c, step)
@@ -38,6 +43,16 @@ class RecoveryVerbs(StepVerbs):
             # With a probe, people are asked only if the probe cannot tell.
             self._move_step(c, step, "lose", probing=probe, owner="", lease_until=None)
             self._note(c, plan, "lose", actor=actor, data=data, quiet=probe)
+
+    def _give_up(self, c: Connection, plan: Plan, step: Step) -> None:
+        """A step that takes its process down each time must not do so for ever."""
+        report = AnyReport.failed(f"its process ended in the middle of it {step.attempt} times")
+        values = {"report": report.model_dump(mode="json"), "ended_at": self.clock(), "owner": ""}
+        self._move_step(c, step, "fail", lease_until=None, **values)
+        self._free_target(c, step)
+        data = {"step": step.key, "attempt": step.attempt, "summary": report.summary}
+        self._note(c, plan, "fail", actor="rules", data=data)
+        self._settle(c, self._plan(c, step.plan_id))
 
     def doubt(self, claim: Claim, *, actor: str, reason: str) -> None:
         """The worker broke inside an unsafe step: it may or may not have happened."""

@@ -12,28 +12,14 @@ import pytest
 from bot.demo.seed import plant
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
+from bot.supervise import siblings
 from storage.clock import wall
 from storage.config import Settings
 from storage.engine import migrate, open_engine
 from storage.store import Store
+from tests.fakes import PLAN_JSON
 
-OURS = {
-    "goal": "Deploy authentication service update to production",
-    "steps": [
-        {"id": "step-1", "action": "run_tests", "worker": "test-runner", "purpose": "prove v2.1.4 on staging",
-         "parameters": {"test_suite": "full", "environment": "staging"},
-         "success_criteria": ["all_tests_pass"], "failure_action": "abort"},
-        {"id": "step-2", "action": "backup_database", "worker": "db-backup",
-         "parameters": {"database": "auth_prod", "backup_type": "full"}, "depends_on": ["step-1"]},
-        {"id": "step-3", "action": "deploy_service", "worker": "k8s-deployer",
-         "parameters": {"service": "auth-service", "version": "v2.1.4", "strategy": "blue_green"},
-         "depends_on": ["step-2"], "schedule": {"window": "nightly"}, "failure_action": "rollback"}],
-    "rollback": [{"id": "undo-3", "undoes": "step-3", "action": "rollback_service", "worker": "k8s-deployer",
-                  "parameters": {"service": "auth-service", "to_version": "previous"}}],
-    "done_when": [], "continues": False,
-    "mandate": {"reads": True, "extra": [], "max_added_steps": 5, "max_cost_usd": 1.0},
-}  # fmt: skip
-
+OURS = json.loads(PLAN_JSON)
 WELL_KNOWN = {
     "plan_id": "deploy-auth-2.1.4", "goal": "Deploy authentication service update to production",
     "steps": [
@@ -235,3 +221,19 @@ def test_a_reset_demo_has_forgotten_everything(tmp_path: Path) -> None:
 
     assert (home / "signoff.db").read_bytes().startswith(b"SQLite")
     assert any("ssh -L" in line for line in lines)
+
+
+def test_neither_sibling_gets_the_secrets_of_the_other() -> None:
+    environ = {
+        "PATH": "/bin",
+        "SLACK_BOT_TOKEN": "b",
+        "ANTHROPIC_API_KEY": "a",
+        "AUTH_PROD_URL": "p",
+        "KUBECONFIG": "k",
+    }
+    bot, hands = siblings(environ)
+
+    assert bot.env.keys() & {"AUTH_PROD_URL", "KUBECONFIG"} == set()
+    assert hands.env.keys() & {"SLACK_BOT_TOKEN", "ANTHROPIC_API_KEY"} == set()
+    assert bot.env["SLACK_BOT_TOKEN"] == "b"
+    assert hands.env["AUTH_PROD_URL"] == "p"

@@ -87,6 +87,17 @@ def test_a_lost_step_that_is_safe_to_repeat_waits_again(store):
     assert take(store, plan_id, "s1", owner="w2").attempt == 2
 
 
+def test_a_step_that_ends_its_process_each_time_is_given_up(store):
+    plan_id, _ = running(store, safe=True)
+    for _ in range(4):
+        lose(store, plan_id)
+        take(store, plan_id, "s1")
+    lose(store, plan_id)
+
+    assert store.view(plan_id).state == PlanState.stalled
+    assert "5 times" in step_row(store, plan_id, "s1").report["summary"]
+
+
 def test_a_step_is_lost_once(store):
     plan_id, _ = running(store, safe=True)
     row = step_row(store, plan_id, "s1")

@@ -204,6 +204,23 @@ def test_a_request_that_cannot_be_planned_gets_a_sentence_and_no_card(
     assert small.workspace.messages() == []
 
 
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("/plan use a ghost", "there is no worker 'ghost'"),
+        ("/plan go in a circle", "these steps wait for each other"),
+        ("/plan say it wrongly", "steps[0].parameters"),
+    ],
+)
+def test_a_plan_that_is_not_valid_never_reaches_the_channel(stumbling: World, said: str, answer: str) -> None:
+    stumbling.asks(said)
+
+    stumbling.ann.sees(answer)
+
+    assert stumbling.workspace.messages() == []
+    assert stumbling.plan().state == "cancelled"
+
+
 def test_a_plan_that_changes_nothing_runs_at_once(small: World) -> None:
     small.asks("/plan run the full tests on staging")
 

@@ -6,6 +6,7 @@ from typing import Any
 
 Block = dict[str, Any]
 
+PREFIX = 16  # characters of the digest that a button carries
 LIMIT = 10_000  # characters in one message; Slack refuses somewhere above 11,000 without saying where
 
 
@@ -59,7 +60,7 @@ def rich(text: str) -> Block:
 
 def pack(plan: int, revision: int, digest: str, step: str = "") -> str:
     """What a button carries: never trusted, only looked up."""
-    return json.dumps({"p": plan, "r": revision, "d": digest[:16]} | ({"s": step} if step else {}))
+    return json.dumps({"p": plan, "r": revision, "d": digest[:PREFIX]} | ({"s": step} if step else {}))
 
 
 def size(blocks: list[Block]) -> int:

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from bot.cards.blocks import PREFIX
 from bot.cards.modal import edit_form, reject_form
 from bot.hands import Bot
 from storage.errors import Conflict, NotFound
@@ -43,7 +44,7 @@ def looked_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]
 
 def approve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     actor = bot.demand(body["user"], "approve", view)
-    digest = view.digest if view.digest.startswith(value["d"]) else value["d"]
+    digest = view.digest if view.digest[:PREFIX] == value["d"] else value["d"]
     bot.store.approve(
         view.id, value["r"], digest, team=actor.team, user=actor.user, policy=bot.config.version()
     )
