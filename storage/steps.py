@@ -11,8 +11,9 @@ from sqlmodel import col
 
 from storage.contract import Check, Contract
 from storage.ledger import facts, rows
-from storage.plans import PERMIT, PlanVerbs
+from storage.plans import PlanVerbs
 from storage.report import AnyReport
+from storage.settling import PERMIT
 from storage.spec import PlanSpec, Retries, StepSpec, UndoSpec, resolve
 from storage.states import PlanState, StepState, may_start
 from storage.tables import Approval, Attempt, Plan, Step, Target
