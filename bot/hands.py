@@ -29,7 +29,7 @@ class Bot:
 
     def demand(self, user: str, verb: str, plan: PlanView | None) -> Actor:
         """The person, if they may; NotAllowed with the reason otherwise."""
-        actor = self.people.actor(user)
+        actor = self.people.actor(user, fresh=verb == "approve")
         answer = authorize(actor, verb, plan, self.config)
         if isinstance(answer, Refused):
             raise NotAllowed(answer.reason)

@@ -12,6 +12,7 @@ from slack_sdk.errors import SlackApiError
 from bot.cards.blocks import Block
 from bot.cards.card import card, simple
 from bot.cards.thread import message as thread_message
+from bot.cards.thread import notice
 from storage.errors import SignoffError
 from storage.states import PlanState
 from storage.store import Store
@@ -64,6 +65,9 @@ class Outbox:
     def _send(self, message: Message) -> None:
         if message.kind == "whisper":
             self._whisper(message)
+            return
+        if message.kind in {"stop", "resume"}:
+            self._post(message, "", *notice(message.kind, message.text, message.user))
             return
         view = self.store.view(message.plan_id)
         if message.kind == "card" and view.revision == 0 and view.state == PlanState.cancelled:

@@ -1,4 +1,4 @@
-"""Who somebody is, asked of Slack and remembered for a minute. What cannot be looked up is refused."""
+"""Who somebody is, asked of Slack and remembered for a minute at most. What cannot be asked is refused."""
 
 import time
 from threading import Lock
@@ -25,11 +25,11 @@ class People:
         self._known: dict[str, tuple[float, Actor]] = {}
         self._lock = Lock()
 
-    def actor(self, user: str) -> Actor:
+    def actor(self, user: str, *, fresh: bool = False) -> Actor:
         """The person as Slack knows them now, barred with the reason if they may do nothing."""
         with self._lock:
             at, known = self._known.get(user, (0.0, None))
-        if known and time.monotonic() - at < REMEMBER:
+        if known and not fresh and time.monotonic() - at < REMEMBER:
             return known
         found = self._look_up(user)
         with self._lock:

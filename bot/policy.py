@@ -42,6 +42,8 @@ ROLES: dict[str, frozenset[str]] = {
     "cancel": frozenset({"requester", "approver", "admin"}),
     "answer": frozenset({"requester", "approver"}),
     "resolve": frozenset({"approver"}),
+    "stop": frozenset({"admin"}),
+    "resume": frozenset({"admin"}),
 }
 
 
@@ -139,11 +141,11 @@ def _roles(actor: Actor, plan: PlanView | None, config: SignoffConfig) -> set[st
 
 
 def _refusal(verb: str, plan: PlanView | None, config: SignoffConfig) -> str:
-    able = (
-        " or ".join(f"<@{user}>" for user in config.people.approvers)
-        or "nobody (no approvers are configured)"
-    )
-    if verb == "approve" or plan is None:
-        return f"You may not {verb} this plan. Those who may: {able}."
-    others = f"<@{plan.requester}> or {able}" if "requester" in ROLES.get(verb, ()) else able
-    return f"You may not {verb} this plan. Those who may: {others}."
+    able = {
+        "requester": [plan.requester] if plan else [],
+        "approver": config.people.approvers,
+        "admin": config.people.admins,
+    }
+    people = dict.fromkeys(user for role in able if role in ROLES.get(verb, ()) for user in able[role])
+    names = " or ".join(f"<@{user}>" for user in people) or "nobody (no such people are configured)"
+    return f"You may not {verb}{' this plan' if plan else ''}. Those who may: {names}."

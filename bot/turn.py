@@ -69,17 +69,17 @@ def permit(bot: Bot) -> None:
     """Fresh leave for each changing step that is due: approvers still entitled, policy not stricter."""
     for step in bot.store.unpermitted():
         view = bot.store.view(step.plan_id)
-        refusals = [refusal for user in view.approved_by if (refusal := _still(bot, user, view))]
+        refusals = [why for user in view.approved_by if (why := _still(bot, user, view))]
         if not refusals:
             bot.store.permit(step.id or 0, actor="bot")
         else:
-            logger.warning("plan=%s step=%s gets no permit: %s", view.id, step.key, refusals[0])
+            bot.store.withhold(step.id or 0, f"an approval no longer holds: {refusals[0]}", actor="bot")
 
 
 def _still(bot: Bot, user: str, view: PlanView) -> str:
     """Why this approval would not be given today, or ""."""
     try:
-        answer = authorize(bot.people.actor(user), "approve", view, bot.config)
+        answer = authorize(bot.people.actor(user, fresh=True), "approve", view, bot.config)
     except Unsure as error:
         return str(error)
     return answer.reason if isinstance(answer, Refused) else ""

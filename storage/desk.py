@@ -20,7 +20,7 @@ def in_turn(stale: list[Message], now: datetime) -> list[Message]:
     waiting: set[int] = set()
     going = []
     for message in stale:
-        threaded = message.kind not in {"card", "whisper"}
+        threaded = message.plan_id and message.kind != "card"
         if message.not_before > now or (threaded and message.plan_id in waiting):
             waiting |= {message.plan_id} if threaded and not message.ts else set()
         else:

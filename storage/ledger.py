@@ -29,6 +29,7 @@ THREAD = {
     "succeed": "outcome",
     "fail": "outcome",
     "lose": "question",
+    "withhold": "waits",
     "stall": "question",
     "finish": "summary",
 }

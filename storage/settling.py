@@ -7,15 +7,16 @@ from sqlmodel import col
 
 from storage.contract import Contract
 from storage.errors import Conflict, NotFound
-from storage.ledger import Ledger, facts, rows
+from storage.ledger import facts, rows
 from storage.spec import StepSpec
 from storage.states import PlanState, StepState, settle, undo_order
+from storage.stops import Stops
 from storage.tables import Capability, Plan, Step
 
 PERMIT = timedelta(seconds=60)
 
 
-class Settling(Ledger):
+class Settling(Stops):
     """Steps are born by an approval or a rollback, and after each report the plan settles."""
 
     def _bear(self, c: Connection, plan: Plan, specs: list[StepSpec], *, undo: bool) -> None:
@@ -27,7 +28,8 @@ class Settling(Ledger):
                 plan_id=plan.id or 0, revision=plan.revision, position=position, key=spec.id, undo=undo,
                 digest=spec.digest(), worker=contract.worker, action=spec.action, changes=contract.changes,
                 repeat=contract.repeat, timeout=contract.timeout, target=contract.locks(spec.parameters),
-                state=StepState.pending, permit_until=self.clock() + PERMIT,
+                environment=contract.environment(spec.parameters), state=StepState.pending,
+                permit_until=self.clock() + PERMIT,
                 not_before=None if undo else spec.schedule.not_before,
                 not_after=None if undo else spec.schedule.not_after,
             )  # fmt: skip

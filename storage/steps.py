@@ -115,8 +115,18 @@ class StepVerbs(PlanVerbs):
         with self._write() as c:
             step = self._step(c, step_id)
             plan, until = self._touch(c, step.plan_id), self.clock() + PERMIT
-            c.execute(update(Step).where(col(Step.id) == step_id).values(permit_until=until))
+            values = {"permit_until": until, "withheld": ""}
+            c.execute(update(Step).where(col(Step.id) == step_id).values(**values))
             self._journal(c, plan, "permit", actor=actor, data={"step": step.key})
+
+    def withhold(self, step_id: int, reason: str, *, actor: str) -> None:
+        """No permit now: the step waits, and card and thread say why. The same reason is said once."""
+        with self._write() as c:
+            plan = self._touch(c, self._step(c, step_id).plan_id)
+            news = update(Step).where(col(Step.id) == step_id, col(Step.withheld) != reason)
+            if c.execute(news.values(withheld=reason)).rowcount:
+                data = {"step": self._step(c, step_id).key, "reason": reason}
+                self._note(c, plan, "withhold", actor=actor, data=data)
 
     def unpermitted(self) -> list[Step]:
         """Changing steps that could start but for a permit."""
@@ -142,7 +152,9 @@ class StepVerbs(PlanVerbs):
                 self._fail_unstarted(c, plan, self._step(c, step.id or 0), "its approved time has passed")
 
     def _ready(self, c: Connection, step: Step, now: datetime, *, permit: bool = True) -> bool:
-        """Time, permit and dependencies. Targets are asked by the claim itself."""
+        """Stops, time, permit and dependencies. Targets are asked by the claim itself."""
+        if self._stopped(c, step):
+            return False
         if step.not_before and step.not_before > now:
             return False
         if step.not_after and now + timedelta(seconds=step.timeout) > step.not_after:
@@ -156,7 +168,10 @@ class StepVerbs(PlanVerbs):
         """Why this step is not what people approved, or ""."""
         revision = self._revision(c, plan)
         spec = PlanSpec.model_validate_json(revision.spec)
-        given = rows(c, Approval, col(Approval.plan_id) == plan.id, col(Approval.digest) == spec.digest())
+        given = rows(
+            c, Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == plan.revision,
+            col(Approval.digest) == spec.digest(),
+        )  # fmt: skip
         if spec.digest() != revision.digest or len(given) < revision.needed:
             return "the stored plan is not the one that was approved"
         wanted = spec.find(step.key)
@@ -244,6 +259,7 @@ def _as_approved(step: Step, wanted: StepSpec, contract: Contract) -> bool:
     """Whether the row's own facts are those of the approved step; a delay may only have grown."""
     undo, when = isinstance(wanted, UndoSpec), wanted.schedule
     early = not undo and when.not_before and (step.not_before is None or step.not_before < when.not_before)
-    row = (step.undo, step.changes, step.repeat, step.timeout, step.target, step.not_after)
-    promised = (contract.changes, contract.repeat, contract.timeout, contract.locks(wanted.parameters))
-    return not early and row == (undo, *promised, None if undo else when.not_after)
+    row = (step.undo, step.changes, step.repeat, step.timeout, step.target, step.environment, step.not_after)
+    where = (contract.locks(wanted.parameters), contract.environment(wanted.parameters))
+    promised = (undo, contract.changes, contract.repeat, contract.timeout, *where)
+    return not early and row == (*promised, None if undo else when.not_after)

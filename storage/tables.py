@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, Dialect, Index, UniqueConstraint
+from sqlalchemy import JSON, Dialect, Index, UniqueConstraint, text
 from sqlalchemy.types import DateTime, String, Text, TypeDecorator
 from sqlmodel import Field, SQLModel
 
@@ -103,12 +103,14 @@ class Step(SQLModel, table=True):
     repeat: str
     timeout: float
     target: str = ""
+    environment: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
     state: StepState = Field(sa_type=String)
     choice: str = ""
     attempt: int = 0
     not_before: datetime | None = moment(default=None)
     not_after: datetime | None = moment(default=None)
     permit_until: datetime | None = moment(default=None)
+    withheld: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
     owner: str = ""
     lease_until: datetime | None = moment(default=None)
     probing: bool = False  # an interrupted attempt waits for its probe
@@ -138,6 +140,23 @@ class Target(SQLModel, table=True):
     step_id: int = Field(foreign_key="step.id", index=True)
     plan_id: int
     since: datetime = moment()
+
+
+class Stop(SQLModel, table=True):
+    """The kill switch, by scope."""
+
+    scope: str = Field(primary_key=True)
+    reason: str = Field(sa_type=Text)
+    by: str
+    since: datetime = moment()
+
+
+class System(SQLModel, table=True):
+    """The head of the journal of what belongs to no plan; one row."""
+
+    id: int = Field(default=1, primary_key=True)
+    head: str = ""
+    events: int = 0
 
 
 class Capability(SQLModel, table=True):
@@ -197,7 +216,7 @@ class Message(SQLModel, table=True):
     key: str
     kind: str
     channel: str
-    user: str = ""  # set: only this person sees it
+    user: str = ""  # whom a whisper is for, or whose act a notice tells of
     ts: str = ""
     event_id: int = 0
     step: str = ""  # the step it is about, if one

@@ -1,18 +1,19 @@
 """The one way to read a plan: a frozen view for cards, planner, terminal and tests."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 from sqlmodel import col
 
-from storage.ledger import Ledger, rows
+from storage.ledger import rows
 from storage.report import AnyReport
 from storage.spec import PlanSpec, StepSpec
 from storage.states import OPEN, PlanState, StepState, can_skip
-from storage.tables import Approval, Event, Message, Plan, Revision, Step, Target
+from storage.stops import Stops
+from storage.tables import Approval, Event, Message, Plan, Revision, Step, Stop, Target
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,9 @@ class StepView:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     probing: bool = False
-    permitted: bool = True
+    withheld: str = ""  # why the bot gives it no permit
     held_by: int = 0  # the plan that holds its target
+    stopped: str = ""  # who stopped it, and why
     choices: tuple[str, ...] = ()  # what a person may answer to its failure
 
     @property
@@ -79,7 +81,7 @@ class PlanView:
         return any(step.spec.id == key for step in self.steps)
 
 
-class Views(Ledger):
+class Views(Stops):
     """view, open_plans, recent, events, next_time."""
 
     def view(self, plan_id: int) -> PlanView:
@@ -147,9 +149,11 @@ class Views(Ledger):
         if not steps:
             return tuple(_unborn(step) for step in spec.steps)
         held = {target.name: target.plan_id for target in rows(c, Target)}
+        stops = {step.key: self._stopped(c, step) for step in steps if step.state == StepState.pending}
         stalled = plan.state == PlanState.stalled
         asking = {s.key for s in steps if s.state == StepState.failed} if stalled else set()
-        return tuple(self._step_view(step, spec, held, steps, asking) for step in steps)
+        views = (self._step_view(step, spec, held, steps, asking) for step in steps)
+        return tuple(_held(view, stops.get(view.spec.id)) for view in views)
 
     def _step_view(
         self,
@@ -166,10 +170,14 @@ class Views(Ledger):
             report=AnyReport.model_validate(step.report) if step.report else None,
             not_before=step.not_before, not_after=step.not_after, started_at=step.started_at,
             ended_at=step.ended_at, probing=step.probing,
-            permitted=not step.changes or step.undo or bool(step.permit_until and step.permit_until > now),
+            withheld=step.withheld,
             held_by=holder if holder != step.plan_id else 0,
             choices=_choices(step, spec, steps, now) if step.key in asking else (),
         )  # fmt: skip
+
+
+def _held(view: StepView, stop: Stop | None) -> StepView:
+    return replace(view, stopped=f"{stop.scope} was stopped by {stop.by}: {stop.reason}") if stop else view
 
 
 def _unborn(step: StepSpec) -> StepView:

@@ -87,5 +87,6 @@ def emptied(engine: "Engine") -> "Engine":
 
     with engine.execution_options(writes=True).begin() as connection:
         for table in reversed(SQLModel.metadata.sorted_tables):
-            connection.execute(table.delete())
+            one_row = table.name == "system"  # the migration made it, and it stays
+            connection.execute(table.update().values(head="", events=0) if one_row else table.delete())
     return engine

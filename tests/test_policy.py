@@ -70,7 +70,7 @@ def test_without_configured_approvers_nobody_approves():
     answer = authorize(Actor("T1", "BOB"), "approve", PLAN, SignoffConfig())
 
     assert isinstance(answer, Refused)
-    assert "no approvers are configured" in answer.reason
+    assert "no such people are configured" in answer.reason
 
 
 def test_an_author_may_not_approve_even_as_an_approver():

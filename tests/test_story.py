@@ -245,3 +245,53 @@ def test_slack_saying_no_for_a_while_loses_and_doubles_nothing(small: World) -> 
 
     assert len(small.workspace.messages()) == 1
     assert len([text for text in small.thread() if text.startswith(":white_check_mark:")]) == 5
+
+
+def test_an_admin_stops_and_resumes_everything(small: World) -> None:
+    small.asks("/plan stop because", small.bob)
+    small.bob.sees("You may not stop. Those who may: <@U0CAROL>")
+    small.asks("/plan stop", small.carol)
+    small.carol.sees("Please say why")
+    small.asks("/plan stop strange noises in the cellar", small.carol)
+    small.ann.sees("<@U0CAROL> stopped everything: strange noises in the cellar")
+    small.asks(DEPLOY)
+    small.bob.clicks("approve")
+    small.ann.sees("to production — stopped")
+    held = small.plan()
+    small.asks("/plan resume", small.carol)
+    small.ann.sees("<@U0CAROL> resumed everything")
+
+    assert [step.state for step in held.steps] == ["pending"] * 3
+    assert small.ends().outcome == "succeeded"
+
+
+def test_plans_are_listed_shown_and_cancelled(small: World) -> None:
+    small.asks(DEPLOY)
+    small.ann.button("approve")
+    small.asks("/plan list", small.bob)
+    small.bob.sees("1: Deploy auth-service v2.1.4 to production — waiting for approval")
+    small.asks("/plan show 1", small.bob)
+    small.bob.sees("2. [pending] Back up auth_prod (after test)")
+    small.asks("/plan show seven", small.bob)
+    small.bob.sees("name the plan by its number")
+    small.asks("/plan cancel 1 no longer needed", small.gus)
+    small.gus.sees("Guests may not")
+    small.asks("/plan cancel 1 no longer needed")
+    small.ann.sees("cancelled it: “no longer needed”")
+
+    assert small.plan().state == "cancelled"
+
+
+@pytest.mark.authorize
+def test_an_approval_whose_giver_has_left_is_not_spent(small: World) -> None:
+    small.asks("/plan deploy auth-service v2.1.4 to production tonight at 2am EST")
+    small.bob.clicks("approve")
+    small.ann.sees("waits until")
+    small.workspace.change_member("U0BOB", deleted=True)
+
+    small.workspace.run("jump")
+
+    small.ann.sees("waits and does not start: an approval no longer holds: This account is deactivated.")
+    assert live_version(small) == "v2.1.3"
+    small.workspace.change_member("U0BOB", deleted=False)
+    assert small.ends().outcome == "succeeded"

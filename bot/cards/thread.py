@@ -20,9 +20,19 @@ def message(kind: str, view: PlanView, event: Event | None, now: datetime) -> tu
         "summary": _summary,
         "decision": _decision,
         "changes": _changes,
+        "waits": _waits,
     }[kind]
     lines, more = draw(view, event)
     return clip(lines[0], 300), [section("\n".join(lines)), *more]
+
+
+def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
+    """What concerns everybody in the channel."""
+    said = {
+        "stop": f":octagonal_sign: <@{user}> stopped {escape(text)}. It starts again by `/plan resume`.",
+        "resume": f":white_check_mark: <@{user}> resumed {escape(text)}.",
+    }[kind]
+    return said, [section(said)]
 
 
 def _outcome(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
@@ -40,6 +50,12 @@ def _outcome(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
         lines.append("How shall it go on? Nothing runs until somebody answers.")
         return lines, [_answers(view, step)]
     return lines, []
+
+
+def _waits(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+    data = event.data if event else {}
+    name = title(view.step(data["step"]).spec) if view.has(str(data.get("step"))) else ""
+    return [f":warning: *{escape(name)}* waits and does not start: {escape(str(data.get('reason', '')))}"], []
 
 
 def _question(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:

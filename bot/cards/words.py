@@ -71,6 +71,8 @@ def _under_way(view: PlanView, now: datetime) -> str:
         return "finding out what happened" if unknown.probing else "needs an answer"
     if any(step.undo for step in steps):
         return "rolling back"
+    if any(step.stopped for step in steps):
+        return "stopped"
     running = [number for number, step in enumerate(steps, 1) if step.state == StepState.running]
     if running:
         return f"running step {running[0]} of {len(steps)}"
@@ -88,9 +90,13 @@ def waiting(step: StepView, now: datetime) -> str:
     """Why a pending step has not started, or ""."""
     if step.state != StepState.pending:
         return ""
+    if step.stopped:
+        return step.stopped
     if _waits_for_time(step, now) and step.not_before:
         again = "tries again at" if step.attempt else "waits until"
         return f"{again} {spoken(step.not_before, step.spec.schedule.zone)}"
+    if step.withheld:
+        return f"waits: {step.withheld}"
     if step.held_by:
         return f"waits for plan {step.held_by}, which holds what it touches"
     return ""

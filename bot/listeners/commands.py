@@ -1,17 +1,24 @@
-"""Asking: `/plan …` and a mention."""
+"""Asking: `/plan …` and a mention. The first word may be one of our own; everything else is a wish."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
+from bot.cards.blocks import escape
+from bot.cards.words import standing, timing, title
 from bot.hands import Bot
-from bot.planner.runbooks import Runbook
 from storage.errors import SignoffError
+from storage.stops import EVERYTHING
 
 LONGEST = 2000
+SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+)\b\s*", re.I)
 
 
 def on_command(bot: Bot, body: dict[str, Any]) -> str:
-    """`/plan <request>`: the card is the answer."""
+    """`/plan …`: one of our own words, or a wish; then the card is the answer."""
+    word, _, rest = body["text"].strip().partition(" ")
+    if word.lower() in WORDS:
+        return WORDS[word.lower()](bot, rest.strip(), body)
     return ask(bot, body["text"], body)
 
 
@@ -22,8 +29,8 @@ def on_mention(bot: Bot, body: dict[str, Any]) -> str:
 
 def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
     wish = " ".join(text.split())
-    if not wish or wish.lower() == "help":
-        return helping(bot.runbooks)
+    if not wish:
+        return helping(bot, "", body)
     if len(wish) > LONGEST:
         raise SignoffError(f"That is {len(wish)} characters long; at most {LONGEST}, please.")
     actor = bot.demand(body["user"], "request", None)
@@ -33,9 +40,73 @@ def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
     return ""
 
 
-def helping(runbooks: list[Runbook]) -> str:
-    examples = "\n".join(f"• `/plan {example}`" for book in runbooks for example in book.examples[:1])
+def helping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    examples = "\n".join(f"• `/plan {example}`" for book in bot.runbooks for example in book.examples[:1])
     return (
         "Say what you need; I make a plan, people approve exactly that plan, and it runs. For example:\n"
-        + examples
+        f"{examples}\n"
+        "• `/plan list`, `/plan show 7`, `/plan cancel 7 <reason>`\n"
+        "• for admins: `/plan stop [everything | plan 7 | environment production] <reason>`, `/plan resume`"
     )
+
+
+def listing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    now = bot.store.clock()
+    lines = [f"• {v.id}: {escape(v.spec.goal if v.spec else v.text)} — {escape(standing(v, now))}"
+             for v in bot.store.recent(10)]  # fmt: skip
+    return "\n".join(lines) or "There are no plans yet."
+
+
+def showing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    view, now = bot.store.view(number(rest)), bot.store.clock()
+    goal = view.spec.goal if view.spec else view.text
+    lines = [f"*{view.id}: {escape(goal)}* — {escape(standing(view, now))}"]
+    lines += [f"{n}. [{step.state}] {escape(title(step.spec))} ({escape(timing(step.spec))})"
+              for n, step in enumerate(view.steps, 1)]  # fmt: skip
+    return "\n".join(lines)
+
+
+def cancelling(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    which, _, reason = rest.partition(" ")
+    view = bot.store.view(number(which))
+    actor = bot.demand(body["user"], "cancel", view)
+    bot.store.cancel(view.id, user=actor.user, reason=reason.strip() or "no reason given")
+    return f"Plan {view.id} is cancelled."
+
+
+def stopping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    """The kill switch: admins, with a reason."""
+    actor = bot.demand(body["user"], "stop", None)
+    scope, reason = scoped(rest)
+    if not reason:
+        raise SignoffError("Please say why: `/plan stop <reason>`. The channel and the journal keep it.")
+    bot.store.stop(scope, reason=reason, user=actor.user, channel=body["channel"])
+    return ""
+
+
+def resuming(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    actor = bot.demand(body["user"], "resume", None)
+    bot.store.resume(scoped(rest)[0], user=actor.user, channel=body["channel"])
+    return ""
+
+
+def scoped(text: str) -> tuple[str, str]:
+    """(what is meant, the rest); without a word for it, everything."""
+    found = SCOPE.match(text)
+    return (found[1].lower(), text[found.end() :].strip()) if found else (EVERYTHING, text.strip())
+
+
+def number(text: str) -> int:
+    if not text.strip().lstrip("#").isdigit():
+        raise SignoffError("Please name the plan by its number, as in `/plan show 7`; `/plan list` has them.")
+    return int(text.strip().lstrip("#"))
+
+
+WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
+    "help": helping,
+    "list": listing,
+    "show": showing,
+    "cancel": cancelling,
+    "stop": stopping,
+    "resume": resuming,
+}

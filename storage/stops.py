@@ -1,0 +1,74 @@
+"""The kill switch: what is stopped does not start, whatever was approved, until somebody resumes it."""
+
+from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import col
+
+from storage.audit import event_hash
+from storage.errors import Conflict
+from storage.ledger import Ledger, rows, table
+from storage.states import PlanState
+from storage.tables import Event, Message, Plan, Step, Stop, System
+
+EVERYTHING = "everything"
+
+
+def covers(scope: str, step: Step) -> bool:
+    """Whether a stop of this scope holds the step: everything, `plan 7`, or `environment production`."""
+    kind, _, name = scope.partition(" ")
+    held = {EVERYTHING: True, "plan": name == str(step.plan_id), "environment": name == step.environment}
+    return held.get(kind, True)  # a scope nobody understands stops: the safe reading
+
+
+class Stops(Ledger):
+    """stop, resume, stops."""
+
+    def stop(self, scope: str, *, reason: str, user: str, channel: str = "") -> None:
+        """Nothing in this scope starts from now on. What runs goes on to its end. The channel hears of it."""
+        with self._write() as c:
+            try:
+                with c.begin_nested():
+                    c.execute(insert(Stop).values(scope=scope, reason=reason, by=user, since=self.clock()))
+            except IntegrityError:
+                raise Conflict(f"“{scope}” is stopped already.") from None
+            self._journal_system(c, "stop", actor=user, data={"scope": scope, "reason": reason})
+            self._tell(c, channel, "stop", f"{scope}: {reason}", user)
+
+    def resume(self, scope: str, *, user: str, channel: str = "") -> None:
+        with self._write() as c:
+            if not c.execute(delete(Stop).where(col(Stop.scope) == scope)).rowcount:
+                known = ", ".join(f"“{stop.scope}”" for stop in rows(c, Stop)) or "nothing"
+                raise Conflict(f"“{scope}” is not stopped. Stopped now: {known}.")
+            self._journal_system(c, "resume", actor=user, data={"scope": scope})
+            self._tell(c, channel, "resume", scope, user)
+
+    def stops(self) -> list[Stop]:
+        """What is stopped now, oldest first."""
+        with self._read() as c:
+            return rows(c, Stop, order=col(Stop.since))
+
+    def system_events(self) -> list[Event]:
+        """The journal of what belongs to no plan."""
+        with self._read() as c:
+            return rows(c, Event, col(Event.plan_id) == 0, order=col(Event.seq))
+
+    def _stopped(self, c: Connection, step: Step) -> Stop | None:
+        return next((stop for stop in rows(c, Stop) if covers(stop.scope, step)), None)
+
+    def _journal_system(self, c: Connection, verb: str, *, actor: str, data: dict[str, str]) -> None:
+        bump = update(System).values(events=col(System.events) + 1).returning(table(System))
+        system, now = System(**c.execute(bump).one()._mapping), self.clock()
+        link = {"seq": system.events, "at": now, "verb": verb, "actor": actor, "data": data}
+        digest = event_hash(prev=system.head, plan=0, **link)  # type: ignore[arg-type] # the values are of the right types
+        c.execute(insert(Event).values(plan_id=0, prev=system.head, hash=digest, **link))
+        c.execute(update(System).values(head=digest))
+
+    def _tell(self, c: Connection, channel: str, verb: str, text: str, user: str) -> None:
+        """Redraw the cards, and say it in the channel where it was asked for."""
+        if channel:
+            key = f"{verb}:{c.execute(select(col(System.events))).scalar_one()}"
+            row = Message(key=key, kind=verb, channel=channel, user=user, text=text, urgent=True)
+            row.not_before = self.clock()
+            c.execute(insert(Message).values(**row.model_dump(exclude={"id"})))
+        for plan in rows(c, Plan, col(Plan.state) == PlanState.approved):
+            self._want_card(c, self._touch(c, plan.id or 0), urgent=True)

@@ -1,0 +1,69 @@
+"""The kill switch: what is stopped does not start, whatever was approved."""
+
+import pytest
+
+from storage.audit import broken_link
+from storage.errors import Conflict
+from storage.states import PlanState
+from tests.fakes import DEPLOY, approved, bad, claim, due, ok, step, take, undo
+
+
+@pytest.mark.parametrize("scope", ["everything", "environment production", "plan {}", "an unknown scope"])
+def test_what_is_stopped_does_not_start_until_it_is_resumed(store, scope):
+    plan_id = approved(store, step("s1", DEPLOY))
+    scope = scope.format(plan_id)
+    store.stop(scope, reason="smoke", user="CAROL")
+
+    assert due(store) == []
+    assert claim(store, plan_id, "s1") is None
+    assert "smoke" in store.view(plan_id).step("s1").stopped
+    store.resume(scope, user="CAROL")
+    assert claim(store, plan_id, "s1") is not None
+
+
+@pytest.mark.parametrize("scope", ["environment staging", "plan 999"])
+def test_another_scope_holds_nothing(store, scope):
+    plan_id = approved(store, step("s1", DEPLOY))
+    store.stop(scope, reason="smoke", user="CAROL")
+
+    assert claim(store, plan_id, "s1") is not None
+
+
+def test_what_runs_goes_on_and_reports(store):
+    plan_id = approved(store, step("s1"))
+    taken = take(store, plan_id, "s1")
+    store.stop("everything", reason="smoke", user="CAROL")
+    store.succeed(taken, ok(), actor="w1")
+
+    assert store.view(plan_id).state == PlanState.done
+
+
+def test_a_stop_is_made_and_lifted_once_and_both_are_in_the_journal(store):
+    store.stop("everything", reason="smoke", user="CAROL")
+    with pytest.raises(Conflict, match="stopped already"):
+        store.stop("everything", reason="again", user="BOB")
+    store.resume("everything", user="CAROL")
+    with pytest.raises(Conflict, match="Stopped now: nothing"):
+        store.resume("everything", user="CAROL")
+    events = store.system_events()
+
+    assert [event.verb for event in events] == ["stop", "resume"]
+    assert broken_link(events) is None
+
+
+def test_the_channel_hears_of_a_stop_and_the_cards_are_redrawn(store):
+    approved(store, step("s1", DEPLOY))
+    for message in store.unsent():
+        store.note_shown(message, "1.0", next_at=store.clock())
+    store.stop("everything", reason="smoke", user="CAROL", channel="C1")
+
+    assert [message.kind for message in store.unsent()] == ["card", "stop"]
+
+
+def test_a_rollback_is_held_too(store):
+    plan_id = approved(store, step("s1", DEPLOY, failure_action="rollback"), rollback=(undo("u1", "s1"),))
+    store.fail(take(store, plan_id, "s1"), bad(), actor="w1")
+    store.stop("everything", reason="smoke", user="CAROL")
+
+    assert claim(store, plan_id, "u1") is None
+    assert store.view(plan_id).state == PlanState.approved
