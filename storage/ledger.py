@@ -5,7 +5,8 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, TypeVar, cast
 
 from sqlalchemy import ColumnElement, Connection, Engine, Table, insert, select, update
 from sqlmodel import SQLModel, col
@@ -89,7 +90,7 @@ class Ledger:
         row = c.execute(update(Plan).where(*guard).values(**values).returning(table(Plan))).one_or_none()
         if row is None:
             raise Conflict(self._why_not(c, plan_id, verb))
-        plan = Plan(**row._mapping)
+        plan = cast(Plan, row)
         self._note(c, plan, verb, actor=actor, data=data or {}, quiet=quiet)
         return plan
 
@@ -99,7 +100,7 @@ class Ledger:
         row = c.execute(bump.returning(table(Plan))).one_or_none()
         if row is None:
             raise NotFound(f"There is no plan {plan_id}.")
-        return Plan(**row._mapping)
+        return cast(Plan, row)
 
     def _move_step(self, c: Connection, step: Step, verb: str, **values: Any) -> Step:
         """Move a step along its table. The attempt number fences: whoever lost the step changes nothing."""
@@ -113,7 +114,7 @@ class Ledger:
         row = c.execute(moved).one_or_none()
         if row is None:
             raise Conflict(f"Step {step.key} has moved on; {verb} came too late.")
-        return Step(**row._mapping)
+        return cast(Step, row)
 
     def _note(
         self,
@@ -136,17 +137,17 @@ class Ledger:
 
     def _journal(self, c: Connection, plan: Plan, verb: str, *, actor: str, data: Mapping[str, Any]) -> int:
         """Append to the plan's chain; its head stands in the plan row, which this transaction holds."""
-        seq, now = plan.events + 1, self.clock()
-        digest = event_hash(
-            prev=plan.head, plan=plan.id or 0, seq=seq, at=now, verb=verb, actor=actor, data=data
-        )
+        head, events = c.execute(
+            select(col(Plan.head), col(Plan.events)).where(col(Plan.id) == plan.id)
+        ).one()
+        seq, now = events + 1, self.clock()
+        digest = event_hash(prev=head, plan=plan.id or 0, seq=seq, at=now, verb=verb, actor=actor, data=data)
         row = {
             "plan_id": plan.id, "seq": seq, "at": now, "verb": verb, "actor": actor, "data": dict(data),
-            "prev": plan.head, "hash": digest,
+            "prev": head, "hash": digest,
         }  # fmt: skip
         event_id = c.execute(insert(Event).values(**row).returning(col(Event.id))).scalar_one()
         c.execute(update(Plan).where(col(Plan.id) == plan.id).values(head=digest, events=seq))
-        plan.head, plan.events = digest, seq
         return int(event_id or 0)
 
     def _want_card(self, c: Connection, plan: Plan, *, urgent: bool) -> None:
@@ -197,7 +198,7 @@ class Ledger:
         return found[0]
 
     def _spec(self, c: Connection, plan: Plan) -> PlanSpec:
-        return PlanSpec.model_validate_json(self._revision(c, plan).spec)
+        return read_spec(self._revision(c, plan).spec)[0]
 
     def _step(self, c: Connection, step_id: int) -> Step:
         found = rows(c, Step, col(Step.id) == step_id)
@@ -211,6 +212,13 @@ class Ledger:
         return rows(c, Step, *mine, order=col(Step.position))
 
 
+@lru_cache(maxsize=512)
+def read_spec(text: str) -> tuple[PlanSpec, str]:
+    """A stored document and the digest of what it says now; remembered by its text, so an edit is seen."""
+    spec = PlanSpec.model_validate_json(text)
+    return spec, spec.digest()
+
+
 def table(model: type[SQLModel]) -> Table:
     """The Core table behind a model: moves go round the ORM session, which costs 2-4 times as much."""
     return SQLModel.metadata.tables[str(model.__tablename__)]
@@ -219,8 +227,9 @@ def table(model: type[SQLModel]) -> Table:
 def rows(
     c: Connection, model: type[T], *where: ColumnElement[bool], order: Any = None, limit: int | None = None
 ) -> list[T]:
+    """Rows with the model's columns as attributes, to read: making models of them costs ten times more."""
     query = select(table(model)).where(*where).order_by(order).limit(limit)
-    return [model(**row._mapping) for row in c.execute(query)]
+    return cast(list[T], c.execute(query).all())
 
 
 def facts(steps: list[Step]) -> dict[str, StepFact]:

@@ -1,6 +1,7 @@
 """What becomes of an interrupted attempt. No timer re-runs an unsafe step: a probe or a person decides."""
 
 from datetime import timedelta
+from typing import cast
 
 from sqlalchemy import Connection, or_, update
 from sqlmodel import col
@@ -89,7 +90,7 @@ class RecoveryVerbs(StepVerbs):
             ).one_or_none()
             if found is None:
                 return None
-            step = Step(**found._mapping)
+            step = cast(Step, found)
             self._open_attempt(c, step)
             self._note(c, plan, "look", actor=owner, data={"step": step.key, "attempt": step.attempt})
             return self._as_claim(c, plan, step)

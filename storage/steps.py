@@ -10,13 +10,14 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.contract import Check, Contract
-from storage.ledger import facts, rows
+from storage.ledger import facts, read_spec, rows
 from storage.plans import PlanVerbs
 from storage.report import AnyReport
 from storage.settling import PERMIT
 from storage.spec import PlanSpec, Retries, StepSpec, UndoSpec, resolve
-from storage.states import PlanState, StepState, may_start
-from storage.tables import Approval, Attempt, Plan, Step, Target
+from storage.states import PlanState, StepFact, StepState, may_start
+from storage.stops import covers
+from storage.tables import Approval, Attempt, Plan, Step, Stop, Target
 
 Offer = tuple[str, str]  # worker, action
 
@@ -55,7 +56,7 @@ class StepVerbs(PlanVerbs):
             )  # fmt: skip
             held = {target.name for target in rows(c, Target)}
             mine = [s for s in waiting if (s.worker, s.action) in offers and s.target not in held]
-            ready = [s for s in mine if self._ready(c, s, now)]
+            ready = self._ready(c, mine, now)
         return [(step.id or 0, (step.worker, step.action)) for step in ready[:limit]]
 
     def next_due(self) -> datetime | None:
@@ -75,7 +76,7 @@ class StepVerbs(PlanVerbs):
             if refusal := self._mismatch(c, plan, step, contract):
                 self._fail_unstarted(c, plan, step, refusal)
                 return None
-            if not self._ready(c, step, now) or not self._lock_target(c, step):
+            if not self._ready(c, [step], now) or not self._lock_target(c, step):
                 return None
             values = {"attempt": step.attempt + 1, "owner": owner, "lease_until": now + lease}
             started = {"started_at": step.started_at or now}
@@ -137,7 +138,7 @@ class StepVerbs(PlanVerbs):
                 col(Step.state) == StepState.pending, col(Step.changes).is_(True), col(Step.undo).is_(False),
                 col(Step.permit_until) <= now, col(Step.plan_id).in_(approved),
             )  # fmt: skip
-            return [s for s in rows(c, Step, *stale) if self._ready(c, s, now, permit=False)]
+            return self._ready(c, rows(c, Step, *stale), now, permit=False)
 
     def miss(self) -> None:
         """A step whose approved time has passed never runs late: it fails, and a person is asked."""
@@ -151,28 +152,26 @@ class StepVerbs(PlanVerbs):
                 plan = self._touch(c, step.plan_id)
                 self._fail_unstarted(c, plan, self._step(c, step.id or 0), "its approved time has passed")
 
-    def _ready(self, c: Connection, step: Step, now: datetime, *, permit: bool = True) -> bool:
-        """Stops, time, permit and dependencies. Targets are asked by the claim itself."""
-        if self._stopped(c, step):
-            return False
-        if step.not_before and step.not_before > now:
-            return False
-        if step.not_after and now + timedelta(seconds=step.timeout) > step.not_after:
-            return False
-        if permit and step.changes and not step.undo and (step.permit_until or now) <= now:
-            return False
-        plan = self._plan(c, step.plan_id)
-        return may_start(self._spec(c, plan), facts(self._steps(c, plan)), step.key)
+    def _ready(self, c: Connection, steps: list[Step], now: datetime, *, permit: bool = True) -> list[Step]:
+        """Those that stops, time, permit and dependencies let start. Targets are asked by the claim."""
+        stops = rows(c, Stop)
+        timely = [s for s in steps if _timely(s, now, permit) and not any(covers(t.scope, s) for t in stops)]
+        plans = {plan_id: self._frame(c, plan_id) for plan_id in {step.plan_id for step in timely}}
+        return [step for step in timely if may_start(*plans[step.plan_id], step.key)]
+
+    def _frame(self, c: Connection, plan_id: int) -> tuple[PlanSpec, Mapping[str, StepFact]]:
+        plan = self._plan(c, plan_id)
+        return self._spec(c, plan), facts(self._steps(c, plan))
 
     def _mismatch(self, c: Connection, plan: Plan, step: Step, contract: Contract) -> str:
         """Why this step is not what people approved, or ""."""
         revision = self._revision(c, plan)
-        spec = PlanSpec.model_validate_json(revision.spec)
+        spec, digest = read_spec(revision.spec)
         given = rows(
             c, Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == plan.revision,
-            col(Approval.digest) == spec.digest(),
+            col(Approval.digest) == digest,
         )  # fmt: skip
-        if spec.digest() != revision.digest or len(given) < revision.needed:
+        if digest != revision.digest or len(given) < revision.needed:
             return "the stored plan is not the one that was approved"
         wanted = spec.find(step.key)
         if wanted.digest() != step.digest:
@@ -253,6 +252,16 @@ class StepVerbs(PlanVerbs):
         c.execute(update(Attempt).where(*one).values(late=body))
         data = {"step": claim.key, "attempt": claim.attempt, "summary": body["summary"]}
         self._note(c, plan, "late", actor=actor, data=data)
+
+
+def _timely(step: Step, now: datetime, permit: bool) -> bool:
+    """Whether its time has come, would last, and (if asked) its permit holds."""
+    if step.not_before and step.not_before > now:
+        return False
+    if step.not_after and now + timedelta(seconds=step.timeout) > step.not_after:
+        return False
+    needs = permit and step.changes and not step.undo
+    return not needs or bool(step.permit_until and step.permit_until > now)
 
 
 def _as_approved(step: Step, wanted: StepSpec, contract: Contract) -> bool:

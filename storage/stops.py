@@ -1,5 +1,7 @@
 """The kill switch: what is stopped does not start, whatever was approved, until somebody resumes it."""
 
+from typing import cast
+
 from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
@@ -57,7 +59,7 @@ class Stops(Ledger):
 
     def _journal_system(self, c: Connection, verb: str, *, actor: str, data: dict[str, str]) -> None:
         bump = update(System).values(events=col(System.events) + 1).returning(table(System))
-        system, now = System(**c.execute(bump).one()._mapping), self.clock()
+        system, now = cast(System, c.execute(bump).one()), self.clock()
         link = {"seq": system.events, "at": now, "verb": verb, "actor": actor, "data": data}
         digest = event_hash(prev=system.head, plan=0, **link)  # type: ignore[arg-type] # the values are of the right types
         c.execute(insert(Event).values(plan_id=0, prev=system.head, hash=digest, **link))

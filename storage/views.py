@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlmodel import col
 
-from storage.ledger import rows
+from storage.ledger import read_spec, rows
 from storage.report import AnyReport
 from storage.spec import PlanSpec, StepSpec
 from storage.states import OPEN, PlanState, StepState, can_skip
@@ -130,7 +130,7 @@ class Views(Stops):
     def _with_revision(self, c: Connection, plan: Plan, base: PlanView) -> PlanView:
         revision = self._revision(c, plan)
         given = rows(c, Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == plan.revision)
-        spec = PlanSpec.model_validate_json(revision.spec)
+        spec, _ = read_spec(revision.spec)
         known: Mapping[str, Any] = vars(base) | {
             "revision": revision.number, "spec": spec, "digest": revision.digest, "risk": revision.risk,
             "reasons": tuple(revision.reasons), "needed": revision.needed,

@@ -5,6 +5,7 @@ from contextlib import closing
 from datetime import timedelta
 from functools import partial
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -860,7 +861,7 @@ def test_the_journal_is_one_chain_and_the_plan_knows_its_head(store):
     ],
 )
 def test_an_edited_event_is_found_wherever_it_stands(lite, field, forged):
-    events = lite.events(busy_plan(lite))
+    events = [SimpleNamespace(**row._mapping) for row in lite.events(busy_plan(lite))]
     for event in events:
         honest = getattr(event, field)
         setattr(event, field, forged)
