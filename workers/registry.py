@@ -15,6 +15,9 @@ BUILTIN = {
     "test-runner": "workers.builtin.test_runner:TestRunner",
     "db-backup": "workers.builtin.db_backup:DbBackup",
     "k8s-deployer": "workers.builtin.k8s_deployer:K8sDeployer",
+    "command": "workers.builtin.command:Command",
+    "http-check": "workers.builtin.http_check:HttpCheck",
+    "data-retrieval": "workers.builtin.data_retrieval:DataRetrieval",
 }
 GROUP = "signoff.workers"  # where third parties register theirs
 
