@@ -20,4 +20,3 @@ class BotSettings(Settings):
     anthropic_api_key: SecretStr = Field(
         default=SecretStr(""), validation_alias=AliasChoices("ANTHROPIC_API_KEY")
     )
-    model: str = "claude-opus-5-5"

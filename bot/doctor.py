@@ -47,7 +47,7 @@ def examine(settings: BotSettings) -> Iterator[Finding]:
     yield from _database(settings)
     yield _bot_token(settings)
     yield _app_token(settings)
-    yield _model(settings)
+    yield _model(settings, config)
 
 
 def _approvers(config: SignoffConfig) -> Finding:
@@ -113,19 +113,22 @@ def _app_token(settings: BotSettings) -> Finding:
     return Finding("Slack app token", "ok", "Socket Mode can be opened")
 
 
-def _model(settings: BotSettings) -> Finding:
+def _model(settings: BotSettings, config: SignoffConfig) -> Finding:
     key = settings.anthropic_api_key.get_secret_value()
     if not key:
         return Finding("model", "note", "ANTHROPIC_API_KEY is not set; runbooks do the planning")
     import anthropic  # takes seconds; only those who have a key need it
 
     try:
-        anthropic.Anthropic(api_key=key, timeout=10, max_retries=0).models.retrieve(settings.model)
+        anthropic.Anthropic(api_key=key, timeout=10, max_retries=0).models.retrieve(config.model.name)
     except (anthropic.APIError, OSError) as error:
         return Finding(
-            "model", "note", f"{settings.model}: {type(error).__name__}", "check the key and the model's name"
+            "model",
+            "note",
+            f"{config.model.name}: {type(error).__name__}",
+            "check the key and the model's name",
         )
-    return Finding("model", "ok", settings.model)
+    return Finding("model", "ok", config.model.name)
 
 
 def _code(error: Exception) -> str:

@@ -5,13 +5,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bot.people import People
-from bot.planner.runbooks import Runbook
+from bot.planner.model import Usage
+from bot.planner.runbooks import Planned, Runbook
 from bot.planner.validate import Catalogue
+from bot.planner.wire import Asked, Declined
 from bot.policy import Actor, Refused, authorize
 from storage.config import SignoffConfig
 from storage.errors import NotAllowed
 from storage.store import Store
 from storage.views import PlanView
+
+# (the wish, what hears of the cost) → a plan, questions, or a refusal; ModelFailed when there is none of them
+AskModel = Callable[[str, Callable[[str, Usage], None]], Planned | Asked | Declined]
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,7 @@ class Bot:
     people: People
     open_view: Callable[[str, dict[str, Any]], None]
     runbooks: list[Runbook] = field(default_factory=list)
+    ask_model: AskModel | None = None  # without one, the runbooks plan
 
     def catalogue(self) -> Catalogue:
         return Catalogue(self.store.contracts())

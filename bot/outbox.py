@@ -70,8 +70,9 @@ class Outbox:
             self._post(message, "", *notice(message.kind, message.text, message.user))
             return
         view = self.store.view(message.plan_id)
-        if message.kind == "card" and view.revision == 0 and view.state == PlanState.cancelled:
-            self._shown(message, "")  # it never became a plan; the person was told why
+        unplanned = view.revision == 0 and view.state == PlanState.cancelled
+        if unplanned and not view.card:
+            self._shown(message, "")  # it never became a plan, and the person was told why
         elif message.kind == "card":
             self._card(message, view)
         elif view.card:

@@ -1,4 +1,4 @@
-"""The bot process: one app, and three loops that sleep until something was committed."""
+"""The bot process: one app, and four loops that sleep until something was committed."""
 
 import logging
 import os
@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import cache
 from threading import Event
 
 from slack_bolt.adapter.socket_mode import SocketModeHandler
@@ -14,12 +15,16 @@ from slack_sdk.errors import SlackApiError
 
 from bot.app import build
 from bot.config import BotSettings
-from bot.hands import Bot
+from bot.hands import AskModel, Bot
 from bot.listeners.inbox import handle_all
 from bot.outbox import Outbox
 from bot.people import People
 from bot.planner import runbooks
-from bot.turn import take_turn
+from bot.planner.claude import Claude, connect
+from bot.planner.model import PRICES, Usage
+from bot.planner.runbooks import Planned
+from bot.planner.wire import Asked, Declined
+from bot.turn import tend, think
 from storage.config import RELEASE, SignoffConfig, read_config
 from storage.engine import Bell, migrate, open_engine
 from storage.errors import BadConfig
@@ -36,7 +41,7 @@ def run(settings: BotSettings) -> int:
     migrate(engine)
     store = Store(engine, settings.now())
     client = web_client(settings)
-    bot, outbox = make(store, client, config)
+    bot, outbox = make(store, client, config, thinker(settings, config, store))
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -44,7 +49,7 @@ def run(settings: BotSettings) -> int:
     handler.connect()  # type: ignore[no-untyped-call] # Bolt's adapter carries no types
     name = f"bot-{socket.gethostname()}-{os.getpid()}"
     store.alive(name, "bot", RELEASE)
-    loops: list[Callable[[], None]] = [lambda: handle_all(bot), lambda: take_turn(bot), outbox.speak]
+    loops = [lambda: handle_all(bot), lambda: think(bot), lambda: tend(bot), outbox.speak]
     try:
         spin(store, loops, stop, settings.orphaned)
     finally:
@@ -74,7 +79,25 @@ def web_client(settings: BotSettings) -> WebClient:
     return WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
 
 
-def make(store: Store, client: WebClient, config: SignoffConfig) -> tuple[Bot, Outbox]:
+def thinker(settings: BotSettings, config: SignoffConfig, store: Store) -> AskModel | None:
+    """How to ask the model, when there is a key."""
+    key = settings.anthropic_api_key.get_secret_value()
+    if not key.strip():
+        return None
+    chosen, client = config.model, cache(lambda: connect(key))  # its import takes seconds: when first asked
+    if chosen.name not in PRICES:
+        raise BadConfig(f"No price is known for [model] name = '{chosen.name}'. Known: {', '.join(PRICES)}.")
+
+    def ask(text: str, spend: Callable[[str, Usage], None]) -> Planned | Asked | Declined:
+        model = Claude(client(), chosen.name, chosen.effort, PRICES, spend)
+        return model.plan(text, store.contracts(), config, store.clock())
+
+    return ask
+
+
+def make(
+    store: Store, client: WebClient, config: SignoffConfig, ask_model: AskModel | None = None
+) -> tuple[Bot, Outbox]:
     """The bot's hands, for this workspace."""
     try:
         team = str(client.auth_test()["team_id"])
@@ -82,7 +105,7 @@ def make(store: Store, client: WebClient, config: SignoffConfig) -> tuple[Bot, O
         raise BadConfig(f"Slack does not accept the bot token, or cannot be reached: {error}") from None
     outbox = Outbox(store, client)
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
-    return Bot(store, config, People(client, team), outbox.open_view, books), outbox
+    return Bot(store, config, People(client, team), outbox.open_view, books, ask_model), outbox
 
 
 def spin(

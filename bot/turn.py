@@ -1,11 +1,14 @@
-"""One turn of the bot: plan what was asked, let old proposals expire, give permits to changing steps."""
+"""The bot's turns: plan what was asked; let old proposals expire, and give permits to changing steps."""
 
 import logging
+from dataclasses import replace
 
 from bot.hands import Bot
 from bot.people import Unsure
 from bot.planner import runbooks
+from bot.planner.model import ModelFailed, ModelUnavailable, Usage
 from bot.planner.prepare import prepare
+from bot.planner.wire import Asked, Declined
 from bot.policy import Refused, authorize, terms
 from storage.errors import InvalidPlan, SignoffError
 from storage.states import PlanState
@@ -14,9 +17,9 @@ from storage.views import PlanView
 logger = logging.getLogger(__name__)
 
 
-def take_turn(bot: Bot) -> None:
+def tend(bot: Bot) -> None:
+    """What must not wait for a planner that thinks."""
     bot.store.expire()
-    think(bot)
     permit(bot)
 
 
@@ -40,7 +43,7 @@ def think(bot: Bot) -> None:
 def propose(bot: Bot, plan_id: int) -> None:
     """From wish to revision 1, by the runbooks."""
     view, catalogue, now = bot.store.view(plan_id), bot.catalogue(), bot.store.clock()
-    made = runbooks.plan(view.text, bot.runbooks, bot.config)
+    made = drafted(bot, view)
     try:
         spec = prepare(made.spec, catalogue, bot.config, now)
     except InvalidPlan as error:
@@ -53,6 +56,50 @@ def propose(bot: Bot, plan_id: int) -> None:
             f"{len(able)} such approver(s) under [people]."
         )
     bot.store.propose(plan_id, spec, asked, author="planner", note=made.note)
+
+
+def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
+    """By the model, if there is one and its budget lasts; else, and whenever it fails, by the runbooks."""
+    if bot.ask_model is None:
+        return by_runbook(bot, view, "")
+    if over := over_budget(bot, view):
+        return by_runbook(bot, view, over)
+    try:
+        answer = bot.ask_model(view.text, lambda model, usage: book(bot, view, model, usage))
+    except ModelFailed as error:
+        return by_runbook(bot, view, str(error).partition("\n")[0])
+    if isinstance(answer, Asked):
+        raise SignoffError("Before I can plan, please say: " + " ".join(answer.questions))
+    if isinstance(answer, Declined):
+        raise SignoffError(f"I do not plan this: {answer.reason}")
+    return answer
+
+
+def by_runbook(bot: Bot, view: PlanView, instead: str) -> runbooks.Planned:
+    """The runbooks' plan; `instead` says why the model did not make it."""
+    try:
+        made = runbooks.plan(view.text, bot.runbooks, bot.config)
+        return replace(made, note=f"{made.note}. {instead}") if instead else made
+    except runbooks.NoPlan as error:
+        raise SignoffError(f"{instead} {error}".strip()) from None
+
+
+def over_budget(bot: Bot, view: PlanView) -> str:
+    """Which budget of the model is used up, or ""."""
+    limits = (bot.config.model.per_plan, bot.config.model.per_user, bot.config.model.per_day)
+    names = ("this plan", "you, for today,", "everybody, for today,")
+    for spent, limit, whom in zip(bot.store.spent(view.id), limits, names, strict=True):
+        if spent >= limit:
+            return f"The model's budget for {whom} is used up ({spent:.2f} of {limit:.2f} USD)."
+    return ""
+
+
+def book(bot: Bot, view: PlanView, model: str, usage: Usage) -> None:
+    """On record first; a plan whose budget is used up asks no further."""
+    tokens = {"input": usage.input, "output": usage.output, "written": usage.written, "read": usage.read}
+    bot.store.book(view.id, model=model, usd=usage.usd, tokens=tokens)
+    if over := over_budget(bot, view):
+        raise ModelUnavailable(over)
 
 
 def give_up(bot: Bot, plan_id: int, why: str) -> None:

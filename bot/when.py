@@ -60,8 +60,9 @@ def resolve(text: str, now: datetime, *, zone: str, windows: Mapping[str, Window
     words, zone = _take_zone(words, zone)
     try:
         start = _in(words, now) or _iso(words, zone) or _clock(words, now, zone)
-    except OverflowError:
-        raise BadTime(f"“{said}” lies beyond every calendar.") from None
+        end = _end(start, windows) if start else None
+    except (OverflowError, ValueError):
+        raise BadTime(f"“{said[:60]}” lies beyond every calendar.") from None
     if start is None:
         raise BadTime(
             f"I do not understand the time “{said}”. Try “2AM EST”, “tomorrow 02:00 in New York”, "
@@ -69,7 +70,7 @@ def resolve(text: str, now: datetime, *, zone: str, windows: Mapping[str, Window
         )
     if start <= now:
         raise BadTime(f"“{said}” lies in the past ({spoken(start, zone)}).")
-    return When(start, _end(start, windows), zone, said)
+    return When(start, end, zone, said)
 
 
 def next_opening(window: Window, now: datetime) -> tuple[datetime, datetime]:

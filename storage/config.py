@@ -86,6 +86,16 @@ class PolicyConfig(Document):
     production: tuple[str, ...] = ("production", "prod")
 
 
+class ModelConfig(Document):
+    """Which model plans, and what it may cost. Budgets are in USD and hold for the last 24 hours."""
+
+    name: str = "claude-opus-5-5"
+    effort: Literal["low", "medium", "high", "xhigh", "max"] = "medium"
+    per_plan: float = Field(default=1.0, ge=0)
+    per_user: float = Field(default=5.0, ge=0)
+    per_day: float = Field(default=20.0, ge=0)
+
+
 class SignoffConfig(Document):
     """signoff.toml."""
 
@@ -93,6 +103,7 @@ class SignoffConfig(Document):
     people: People = People()
     policy: PolicyConfig = PolicyConfig()
     windows: dict[str, Window] = Field(default_factory=dict)
+    model: ModelConfig = ModelConfig()
     workers: tuple[str, ...] = ()
     runbooks: tuple[Path, ...] = ()
     inventory: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
@@ -132,7 +143,7 @@ def configure_logging(settings: Settings) -> None:
     plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
     handler.setFormatter(_Json() if settings.log_json else plain)
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
-    for noisy in ("apscheduler", "alembic", "bot.slack", "slack_bolt", "slack_sdk", "urllib3"):
+    for noisy in ("apscheduler", "alembic", "bot.slack", "slack_bolt", "slack_sdk", "urllib3", "httpx2"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
 
 

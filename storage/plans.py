@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
@@ -13,7 +13,7 @@ from storage.ledger import rows
 from storage.settling import Settling
 from storage.spec import PlanSpec
 from storage.states import PlanState, StepState, can_skip
-from storage.tables import Approval, Plan, Revision, Step
+from storage.tables import Approval, Plan, Revision, Spending, Step
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,24 @@ class PlanVerbs(Settling):
                 if plan.state == PlanState.proposed and self._late(c, plan):
                     self._move(c, plan_id, "expire", actor="clock", reason="nobody decided in time")
         return found
+
+    def book(self, plan_id: int, *, model: str, usd: float, tokens: dict[str, int]) -> None:
+        """Remember what a call of the model cost, before anything else is done with its answer."""
+        with self._write() as c:
+            plan = self._touch(c, plan_id)
+            row = {"plan_id": plan_id, "user": plan.requester, "model": model, "usd": usd, "at": self.clock()}
+            c.execute(insert(Spending).values(**row))
+            self._journal(c, plan, "book", actor=model, data={"usd": round(usd, 6), **tokens})
+
+    def spent(self, plan_id: int) -> tuple[float, float, float]:
+        """USD for this plan, by its requester today, and by everybody today (the last 24 hours)."""
+        today = col(Spending.at) > self.clock() - timedelta(days=1)
+        with self._read() as c:
+            user = self._plan(c, plan_id).requester
+            wheres = ((col(Spending.plan_id) == plan_id,), (today, col(Spending.user) == user), (today,))
+            sums = [select(func.coalesce(func.sum(col(Spending.usd)), 0.0)).where(*where) for where in wheres]
+            plan, mine, all_ = (float(c.execute(query).scalar_one()) for query in sums)
+            return plan, mine, all_
 
     def stall(self, plan_id: int, *, actor: str, reason: str) -> None:
         """Hand the plan to a person: the planner has no valid plan."""

@@ -159,6 +159,17 @@ class System(SQLModel, table=True):
     events: int = 0
 
 
+class Spending(SQLModel, table=True):
+    """What one call of the model cost; budgets are sums over these rows."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int
+    user: str
+    model: str
+    usd: float
+    at: datetime = moment(index=True)
+
+
 class Capability(SQLModel, table=True):
     """A worker's action as published by a workers process."""
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.cards.blocks import clip, escape, inert, pack
+from bot.cards.blocks import escape, pack
 from bot.cards.card import card, simple
 from bot.cards.modal import edit_form, edited, field_errors, read_values, reject_form
 from bot.cards.thread import message
 from bot.cards.words import differences, lasting, standing, timing
+from bot.foreign import clip, inert
 from bot.local.fields import mistakes, state_values
 from bot.local.limits import UPDATE_TEXT, check_message, check_view
 from bot.planner.prepare import prepare

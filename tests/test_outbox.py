@@ -173,6 +173,15 @@ def test_a_channel_that_is_gone_stops_nothing_else(outbox, workspace):
     assert outbox.store.unsent() == []
 
 
+def test_a_wish_that_never_became_a_plan_leaves_nothing_behind(outbox, workspace):
+    plan_id = outbox.store.request("sing", team="T1", user="U0ANN", channel=CHANNEL)
+    outbox.store.cancel(plan_id, user="planner", reason="no runbook")
+    outbox.speak()
+
+    assert workspace.messages() == []
+    assert outbox.store.unsent() == []
+
+
 def test_a_whisper_reaches_one_person_once(outbox, workspace):
     for _ in range(2):
         outbox.store.whisper("answer:1", channel=CHANNEL, user="U0ANN", text="You may not.")

@@ -129,7 +129,9 @@ def test_now_is_no_time_at_all(phrase):
     assert (found.not_before, found.not_after) == (None, None)
 
 
-@pytest.mark.parametrize("phrase", ["in 999999999 hours", "9999-12-31 23:59"])
+@pytest.mark.parametrize(
+    "phrase", ["in 999999999 hours", "9999-12-31 23:59", "9999-12-31 10:00", "in " + "9" * 5000 + " hours"]
+)
 def test_a_time_beyond_all_calendars_is_a_question(phrase):
     with pytest.raises(BadTime):
         said(phrase, WINTER)

@@ -1,8 +1,9 @@
 """Three-line builders for Slack's blocks, and the one place where foreign text is made inert."""
 
 import json
-import unicodedata
 from typing import Any
+
+from bot.foreign import clip, inert
 
 Block = dict[str, Any]
 
@@ -10,21 +11,10 @@ PREFIX = 16  # characters of the digest that a button carries
 LIMIT = 10_000  # characters in one message; Slack refuses somewhere above 11,000 without saying where
 
 
-def inert(text: str) -> str:
-    """Without control, invisible and direction-changing characters. Newlines stay."""
-    return "".join(
-        ch for ch in text if ch == "\n" or unicodedata.category(ch) not in {"Cc", "Cf", "Co", "Cs"}
-    )
-
-
 def escape(text: str) -> str:
     """Foreign text for mrkdwn: it cannot mention, link, or look like ours."""
     text = inert(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("`", "ˋ").replace("*", "∗").replace("~", "∼")
-
-
-def clip(text: str, limit: int) -> str:
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def section(text: str) -> Block:

@@ -2,21 +2,9 @@
 
 from datetime import datetime
 
-from bot.cards.blocks import (
-    LIMIT,
-    Block,
-    actions,
-    button,
-    clip,
-    context,
-    escape,
-    inert,
-    pack,
-    rich,
-    section,
-    size,
-)
+from bot.cards.blocks import LIMIT, Block, actions, button, context, escape, pack, rich, section, size
 from bot.cards.words import FAILURE, lasting, standing, timing, title, took, waiting
+from bot.foreign import clip, inert
 from bot.policy import who
 from storage.contract import Check
 from storage.states import PlanState, StepState
@@ -68,7 +56,9 @@ def _plan(view: PlanView, now: datetime, shown: set[str]) -> Block:
     steps = [step for step in view.steps if step.undo] if len(view.steps) > TASKS else list(view.steps)
     tasks = [_task(view, step, number, now, shown) for number, step in enumerate(steps[:TASKS], 1)]
     if not tasks:
-        tasks = [{"task_id": "planning", "title": "Making a plan", "status": "in_progress"}]
+        open_ = view.state == PlanState.planning
+        task = ("Making a plan", "in_progress") if open_ else ("No plan was made", "error")
+        tasks = [{"task_id": "planning", "title": task[0], "status": task[1]}]
     return {"type": "plan", "block_id": name, "title": heading, "tasks": tasks}
 
 
@@ -121,7 +111,8 @@ def _undo(view: PlanView, key: str, way: str) -> str:
 
 def _facts(view: PlanView, *, workers: bool) -> list[Block]:
     if view.spec is None:
-        return [context(f"Asked by <@{view.requester}>: “{escape(clip(view.text, 300))}”")]
+        why = [escape(clip(view.reason, 500))] if view.reason else []
+        return [context(f"Asked by <@{view.requester}>: “{escape(clip(view.text, 300))}”", *why)]
     lines = [
         f"*Risk: {view.risk}* — {escape(', '.join(view.reasons))}",
         _approval(view),

@@ -3,8 +3,9 @@
 import json
 from typing import Any
 
-from bot.cards.blocks import Block, clip, escape, inert, plain, section
+from bot.cards.blocks import Block, escape, plain, section
 from bot.cards.words import title
+from bot.foreign import clip, inert
 from bot.planner.validate import Catalogue
 from storage.errors import Issue
 from storage.spec import PlanSpec, Schedule, StepSpec, utc

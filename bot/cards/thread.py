@@ -2,13 +2,15 @@
 
 from datetime import datetime
 
-from bot.cards.blocks import Block, actions, button, clip, context, escape, pack, section
+from bot.cards.blocks import Block, actions, button, context, escape, pack, section
 from bot.cards.words import OUTCOMES, lasting, standing, title, took
+from bot.foreign import clip
 from storage.states import StepState
 from storage.tables import Event
 from storage.views import PlanView, StepView
 
 LABELS = {"retry": "Retry", "skip": "Skip", "rollback": "Roll Back", "abort": "Abort"}
+OURS = {"policy": "Policy", "clock": "The clock", "rules": "The rules", "planner": "The planner"}
 RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}
 
 
@@ -95,7 +97,7 @@ def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
 def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
     if event is None:
         return [standing(view, view.created_at)], []
-    actor = "Policy" if event.actor in {"policy", "clock", "rules"} else f"<@{event.actor}>"
+    actor = OURS.get(event.actor, f"<@{event.actor}>")
     data = event.data
     if event.verb == "approve" and data.get("given", 0) < data.get("needed", 0):
         count = f"{data['given']} of {data['needed']}"

@@ -74,7 +74,8 @@ class Demo:
         ]  # fmt: skip
 
     def children(self) -> list[Child]:
-        kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower()}
+        # The demo spends no money and leaves this machine for nothing.
+        kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower() and "ANTHROPIC" not in k}
         env = kept | {
             "SIGNOFF_STATE": str(self.home), "SIGNOFF_CONFIG": str(self.home / "signoff.toml"),
             "SIGNOFF_CLOCK": str(self.clock_file), "SIGNOFF_DATABASE_URL": self.database_url,

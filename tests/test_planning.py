@@ -1,0 +1,74 @@
+"""A model in the story: through the real SDK, the whole bot, and a Messages API on loopback."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.planner import prompt
+from tests.fake_model import KEY, FakeModel, Reply, fails, says
+from tests.world import World
+
+pytestmark = pytest.mark.model
+
+PLAN, QUESTION, REFUSAL = (answer for _, answer in prompt.examples())
+VAGUE = "/plan get the new auth build out to customers tonight"
+
+
+def with_model(home: Path, fake: FakeModel, config: Callable[[str], str] = str) -> World:
+    world = World(home, config=config)
+    world.use({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": fake.url})
+    return world
+
+
+def test_a_model_plans_what_no_runbook_knows_and_its_cost_is_on_record(tmp_path: Path) -> None:
+    with FakeModel(says(PLAN)) as fake, with_model(tmp_path, fake) as world:
+        world.asks(VAGUE)
+        world.ann.sees("planned by claude-opus-5-5")
+        world.bob.button("approve")
+        plan = world.plan()
+
+        assert [step.spec.id for step in plan.steps] == ["test", "backup", "deploy"]
+        assert plan.risk == "high"
+        assert world.store.spent(plan.id)[0] > 0
+        assert "book" in [event.verb for event in world.store.events(plan.id)]
+        assert KEY not in (world.home / "bot.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [(says(QUESTION), "Before I can plan, please say"), (says(REFUSAL), "I do not plan this")],
+)
+def test_a_question_or_a_refusal_reaches_the_person(tmp_path: Path, reply: Reply, said: str) -> None:
+    with FakeModel(reply) as fake, with_model(tmp_path, fake) as world:
+        world.asks(VAGUE)
+
+        world.ann.sees(said)
+
+        assert world.plan().state == "cancelled"
+        world.workspace.wait(lambda state: "Making a plan" not in json.dumps(state), "the card to say so")
+        assert "approve" not in json.dumps(world.workspace.messages())
+
+
+def test_without_the_model_the_runbooks_serve(tmp_path: Path) -> None:
+    with FakeModel(fails(529, retry_after_ms=1)) as fake, with_model(tmp_path, fake) as world:
+        world.asks("/plan deploy auth-service v2.1.4 to production")
+        world.ann.sees("from the runbook")
+        world.asks(VAGUE)
+
+        world.ann.sees("I have no runbook for that")
+
+        assert fake.requests
+
+
+def test_a_budget_that_is_used_up_asks_no_model(tmp_path: Path) -> None:
+    def poor(text: str) -> str:
+        return text + "\n[model]\nper_day = 0\n"
+
+    with FakeModel(says(PLAN)) as fake, with_model(tmp_path, fake, poor) as world:
+        world.asks(VAGUE)
+
+        world.ann.sees("The model's budget for everybody, for today, is used up")
+
+        assert fake.requests == []
