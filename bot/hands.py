@@ -38,5 +38,6 @@ class Bot:
         actor = self.people.actor(user, fresh=verb == "approve")
         answer = authorize(actor, verb, plan, self.config)
         if isinstance(answer, Refused):
+            self.store.refuse(plan.id if plan else 0, verb, user=user, reason=answer.reason)
             raise NotAllowed(answer.reason)
         return actor

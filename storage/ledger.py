@@ -49,11 +49,11 @@ class Ledger:
         self._handled = threading.local()
 
     @contextmanager
-    def _write(self) -> Iterator[Connection]:
+    def _write(self, *, handles: bool = True) -> Iterator[Connection]:
         # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
         with self._writer, self.engine.execution_options(writes=True).begin() as connection:
             yield connection
-            if key := getattr(self._handled, "key", ""):
+            if handles and (key := getattr(self._handled, "key", "")):
                 # The body may hold a person's words and a trigger; once handled, the key is all we need.
                 done = {"handled_at": self.clock(), "body": {}}
                 connection.execute(update(Delivery).where(col(Delivery.key) == key).values(**done))

@@ -118,6 +118,15 @@ class PlanVerbs(Settling):
             plan, mine, all_ = (float(c.execute(query).scalar_one()) for query in sums)
             return plan, mine, all_
 
+    def refuse(self, plan_id: int, verb: str, *, user: str, reason: str) -> None:
+        """Put a refusal on record. The delivery is handled only when the person was answered, too."""
+        data = {"verb": verb, "reason": reason}
+        with self._write(handles=False) as c:
+            if plan_id:
+                self._journal(c, self._touch(c, plan_id), "refuse", actor=user, data=data)
+            else:
+                self._journal_system(c, "refuse", actor=user, data=data)
+
     def stall(self, plan_id: int, *, actor: str, reason: str) -> None:
         """Hand the plan to a person: the planner has no valid plan."""
         with self._write() as c:

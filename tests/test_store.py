@@ -825,6 +825,19 @@ def test_an_act_and_its_delivery_are_committed_together_or_not_at_all(store):
     assert [delivery.key for delivery in store.unhandled()] == ["click:1"]
 
 
+def test_a_refusal_is_on_record_and_leaves_the_delivery_to_be_answered(store):
+    plan_id = propose(store)
+    store.deliver("click:2", "click", {"value": "x"})
+    with store.handling("click:2"):
+        store.refuse(plan_id, "approve", user="GUS", reason="a guest")
+        store.refuse(0, "stop", user="GUS", reason="a guest")
+
+    assert store.events(plan_id)[-1].data == {"verb": "approve", "reason": "a guest"}
+    assert [event.actor for event in store.system_events()] == ["GUS"]
+    assert broken_link(store.events(plan_id)) is None
+    assert [delivery.key for delivery in store.unhandled()] == ["click:2"]
+
+
 # the journal
 
 
