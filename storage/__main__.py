@@ -1,4 +1,4 @@
-"""python -m storage: migrate the database, or verify a plan's journal."""
+"""python -m storage: migrate the database, or verify a journal."""
 
 import argparse
 import sys
@@ -13,7 +13,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m storage", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("migrate", help="bring the schema to the newest revision")
-    commands.add_parser("verify", help="check a plan's journal").add_argument("plan", type=int)
+    commands.add_parser("verify", help="check a plan's journal; 0 is the system's").add_argument(
+        "plan", type=int
+    )
     given, settings = parser.parse_args(), Settings()
     engine = open_engine(settings.database)
     migrate(engine)

@@ -49,11 +49,6 @@ class Stops(Ledger):
         with self._read() as c:
             return rows(c, Stop, order=col(Stop.since))
 
-    def system_events(self) -> list[Event]:
-        """The journal of what belongs to no plan."""
-        with self._read() as c:
-            return rows(c, Event, col(Event.plan_id) == 0, order=col(Event.seq))
-
     def _stopped(self, c: Connection, step: Step) -> Stop | None:
         return next((stop for stop in rows(c, Stop) if covers(stop.scope, step)), None)
 

@@ -13,7 +13,7 @@ from storage.report import AnyReport
 from storage.spec import PlanSpec, StepSpec
 from storage.states import OPEN, PlanState, StepState, can_skip
 from storage.stops import Stops
-from storage.tables import Approval, Event, Message, Plan, Revision, Step, Stop, Target
+from storage.tables import Approval, Event, Message, Plan, Revision, Step, Stop, System, Target
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class PlanView:
 
 
 class Views(Stops):
-    """view, open_plans, recent, events, next_time."""
+    """view, in_state, recent, open_plans, events, head, event."""
 
     def view(self, plan_id: int) -> PlanView:
         with self._read() as c:
@@ -103,15 +103,15 @@ class Views(Stops):
             return [self._view(c, p) for p in rows(c, Plan, col(Plan.state).in_(OPEN), order=col(Plan.id))]
 
     def events(self, plan_id: int) -> list[Event]:
-        """The plan's journal, oldest first."""
+        """The plan's journal, oldest first; plan 0 is what belongs to no plan."""
         with self._read() as c:
             return rows(c, Event, col(Event.plan_id) == plan_id, order=col(Event.seq))
 
     def head(self, plan_id: int) -> tuple[int, str]:
         """How many events the plan's journal must have, and the hash of the last."""
         with self._read() as c:
-            plan = self._plan(c, plan_id)
-            return plan.events, plan.head
+            chain = self._plan(c, plan_id) if plan_id else rows(c, System)[0]
+            return chain.events, chain.head
 
     def event(self, event_id: int) -> Event | None:
         with self._read() as c:

@@ -45,10 +45,11 @@ def test_a_stop_is_made_and_lifted_once_and_both_are_in_the_journal(store):
     store.resume("everything", user="CAROL")
     with pytest.raises(Conflict, match="Stopped now: nothing"):
         store.resume("everything", user="CAROL")
-    events = store.system_events()
+    events = store.events(0)
 
     assert [event.verb for event in events] == ["stop", "resume"]
     assert broken_link(events) is None
+    assert store.head(0) == (2, events[-1].hash)
 
 
 def test_the_channel_hears_of_a_stop_and_the_cards_are_redrawn(store):
