@@ -10,7 +10,7 @@ from bot.planner.model import ModelFailed, ModelUnavailable, Usage
 from bot.planner.prepare import prepare
 from bot.planner.wire import Asked, Declined
 from bot.policy import Refused, authorize, terms
-from storage.errors import InvalidPlan, SignoffError
+from storage.errors import Conflict, InvalidPlan, SignoffError
 from storage.states import PlanState
 from storage.views import PlanView
 
@@ -31,6 +31,8 @@ def think(bot: Bot) -> None:
     for plan_id in bot.store.in_state(PlanState.planning):
         try:
             propose(bot, plan_id)
+        except Conflict as error:
+            logger.info("plan=%s was decided elsewhere while it was planned: %s", plan_id, error)
         except SignoffError as error:
             give_up(bot, plan_id, str(error))
         except Exception:
@@ -41,7 +43,7 @@ def think(bot: Bot) -> None:
 
 
 def propose(bot: Bot, plan_id: int) -> None:
-    """From wish to revision 1, by the runbooks."""
+    """From wish to revision 1."""
     view, catalogue, now = bot.store.view(plan_id), bot.catalogue(), bot.store.clock()
     made = drafted(bot, view)
     try:
@@ -105,6 +107,8 @@ def book(bot: Bot, view: PlanView, model: str, usage: Usage) -> None:
 def give_up(bot: Bot, plan_id: int, why: str) -> None:
     """It does not become a plan: the person hears why, and their words are not lost."""
     view = bot.store.view(plan_id)
+    if view.state != PlanState.planning:
+        return  # somebody cancelled it meanwhile
     bot.store.cancel(plan_id, user="planner", reason=why)
     text = f"{why}\nYou said: `{view.text.replace('`', '')}`"
     bot.store.whisper(

@@ -16,7 +16,7 @@ from tests.fakes import LEASE, approve, messages, plan_spec, states, step, step_
 from workers.attempt import Attempts, Running, judge, retry_wait
 from workers.base import Context, Params, Permanent, Report, Transient, Verdict, Worker, action
 from workers.registry import Registry
-from workers.turn import Crew, heartbeat, take_turn
+from workers.turn import Crew, heartbeat, recover, take_turn
 
 CLAIM = Claim(
     step_id=1, plan_id=1, key="s1", attempt=1, worker="ops", action="check", parameters={}, previous={},
@@ -305,6 +305,28 @@ def test_an_attempt_that_lost_its_lease_is_told_to_stop(lite, clock, tmp_path):
     heartbeat(attempts, mine)
 
     assert running.cancelled()
+
+
+class Belated(Store):
+    """A process that looked before another one acted."""
+
+    found: list[Any] = []  # noqa: RUF012 # one value, set by the test
+
+    def lapsed(self, *, owner: str, alone: bool) -> list[Any]:
+        return self.found
+
+
+def test_a_step_that_another_process_recovered_first_stops_nobody(lite, clock, tmp_path):
+    attempts, _ = crew(lite, tmp_path)
+    plan_id = planned(attempts, "check")
+    take_turn(attempts, Crew(2), alone=False)
+    clock.advance(60)
+    late = Belated(lite.engine, clock)
+    late.found = lite.lapsed(owner="w2", alone=False)
+    recover(replace(attempts, owner="w2"), alone=False)
+    recover(replace(attempts, owner="w3", store=late), alone=False)
+
+    assert states(lite, plan_id) == {"s1": "pending"}
 
 
 def test_no_more_is_taken_than_there_are_hands(lite, tmp_path):

@@ -1,10 +1,14 @@
 """One turn of the workers: recover what was lost, look at what is unknown, take what is due."""
 
+import logging
 from dataclasses import dataclass, field
 from threading import Lock
 
+from storage.errors import Conflict
 from storage.steps import Claim
 from workers.attempt import LEASE, Attempts, Running
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -50,7 +54,10 @@ def recover(attempts: Attempts, *, alone: bool) -> None:
     for step in store.lapsed(owner=attempts.owner, alone=alone):
         offered = (step.worker, step.action) in registry.offers()
         probe = offered and "probe" in registry.action(step.worker, step.action)[1].hooks
-        store.lose(step, actor=attempts.owner, probe=probe)
+        try:
+            store.lose(step, actor=attempts.owner, probe=probe)
+        except Conflict:
+            logger.info("plan=%s step=%s was found by another process", step.plan_id, step.key)
 
 
 def look(attempts: Attempts, crew: Crew, *, alone: bool) -> list[Running]:
