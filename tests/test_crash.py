@@ -126,8 +126,9 @@ def test_the_real_story_survives_a_kill_inside_each_step(tmp_path: Path, step: s
 
         assert done.outcome == "succeeded"
         assert live_version(world) == "v2.1.4"
-        assert len(list((tmp_path / "backups").glob("*.manifest*"))) <= 1
-        assert not list((tmp_path / "backups").glob("*.partial*"))
+        assert len(list((tmp_path / "backups").glob("*.sqlite"))) == 1
+        assert len(list((tmp_path / "backups").glob("*.sqlite.json"))) == 1
+        assert list((tmp_path / "backups").glob("*.partial")) == []
 
 
 def _running(plan: PlanView, key: str) -> bool:
