@@ -127,7 +127,7 @@ class Outbox:
     def _refused(self, message: Message, error: SlackApiError) -> None:
         code = _code(error)
         if error.response.status_code == 429:
-            seconds = float(error.response.headers.get("Retry-After", 1))
+            seconds = patience(error.response.headers.get("Retry-After", ""))
             self._put_off(message, timedelta(seconds=seconds), code, refused=True)
         elif code in UNUSABLE and message.problem not in UNUSABLE and message.kind == "card":
             self._put_off(message, timedelta(0), code, refused=True)
@@ -143,6 +143,14 @@ class Outbox:
     def _put_off(self, message: Message, wait: timedelta, problem: str, *, refused: bool) -> None:
         logger.warning("message %s waits: %s", message.key, problem)
         self.store.put_off(message, self.store.clock() + wait, problem=problem, refused=refused)
+
+
+def patience(said: str) -> float:
+    """How long Slack asks us to wait, within reason, whatever stands in the header."""
+    try:
+        return min(max(1.0, float(said)), 300.0)  # in this order: NaN loses every comparison
+    except ValueError:
+        return 1.0
 
 
 def _code(error: SlackApiError) -> str:

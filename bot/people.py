@@ -11,6 +11,7 @@ from bot.policy import Actor
 from storage.errors import SignoffError
 
 REMEMBER = 60.0
+REFUSED = 5.0  # a refusal may be remembered even where a yes must be fresh: it grants nothing
 
 
 class Unsure(SignoffError):
@@ -29,7 +30,8 @@ class People:
         """The person as Slack knows them now, barred with the reason if they may do nothing."""
         with self._lock:
             at, known = self._known.get(user, (0.0, None))
-        if known and not fresh and time.monotonic() - at < REMEMBER:
+        lasts = REFUSED if known and known.barred else 0.0 if fresh else REMEMBER
+        if known and time.monotonic() - at < lasts:
             return known
         found = self._look_up(user)
         with self._lock:

@@ -1,9 +1,7 @@
 """The bot process: one app, and four loops that sleep until something was committed."""
 
 import logging
-import os
 import signal
-import socket
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import cache
@@ -25,7 +23,7 @@ from bot.planner.model import PRICES, Usage
 from bot.planner.runbooks import Planned
 from bot.planner.wire import Asked, Declined
 from bot.turn import tend, think
-from storage.config import RELEASE, SignoffConfig, read_config
+from storage.config import SignoffConfig, read_config
 from storage.engine import Bell, migrate, open_engine
 from storage.errors import BadConfig
 from storage.store import Store
@@ -47,8 +45,6 @@ def run(settings: BotSettings) -> int:
         signal.signal(number, lambda *_: stop.set())
     handler = SocketModeHandler(build(client, bot), settings.slack_app_token.get_secret_value())
     handler.connect()  # type: ignore[no-untyped-call] # Bolt's adapter carries no types
-    name = f"bot-{socket.gethostname()}-{os.getpid()}"
-    store.alive(name, "bot", RELEASE)
     loops = [lambda: handle_all(bot), lambda: think(bot), lambda: tend(bot), outbox.speak]
     try:
         spin(store, loops, stop, settings.orphaned)

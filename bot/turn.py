@@ -25,10 +25,10 @@ def tend(bot: Bot) -> None:
 
 def think(bot: Bot) -> None:
     """Every wish that has no plan yet. One that breaks must not stop the others."""
-    contracts = bot.store.contracts()
-    if not contracts:
-        return  # no worker has said yet what it can do
-    for plan_id in bot.store.in_state(PlanState.planning):
+    waiting = bot.store.in_state(PlanState.planning)
+    if not waiting or not bot.store.contracts():
+        return  # without a worker that has said what it can do, a wish waits
+    for plan_id in waiting:
         try:
             propose(bot, plan_id)
         except Conflict as error:

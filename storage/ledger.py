@@ -140,15 +140,20 @@ class Ledger:
         head, events = c.execute(
             select(col(Plan.head), col(Plan.events)).where(col(Plan.id) == plan.id)
         ).one()
-        seq, now = events + 1, self.clock()
-        digest = event_hash(prev=head, plan=plan.id or 0, seq=seq, at=now, verb=verb, actor=actor, data=data)
-        row = {
-            "plan_id": plan.id, "seq": seq, "at": now, "verb": verb, "actor": actor, "data": dict(data),
-            "prev": head, "hash": digest,
-        }  # fmt: skip
+        link = {"verb": verb, "actor": actor, "data": dict(data)}
+        event_id, digest = self._append(c, plan.id or 0, events + 1, head, link)
+        c.execute(update(Plan).where(col(Plan.id) == plan.id).values(head=digest, events=events + 1))
+        return event_id
+
+    def _append(
+        self, c: Connection, plan_id: int, seq: int, prev: str, link: Mapping[str, Any]
+    ) -> tuple[int, str]:
+        """Add one event to a chain; its id and its hash, which is the chain's new head."""
+        at = self.clock()
+        digest = event_hash(prev=prev, plan=plan_id, seq=seq, at=at, **link)
+        row = {"plan_id": plan_id, "seq": seq, "at": at, "prev": prev, "hash": digest, **link}
         event_id = c.execute(insert(Event).values(**row).returning(col(Event.id))).scalar_one()
-        c.execute(update(Plan).where(col(Plan.id) == plan.id).values(head=digest, events=seq))
-        return int(event_id or 0)
+        return int(event_id or 0), digest
 
     def _want_card(self, c: Connection, plan: Plan, *, urgent: bool) -> None:
         values: dict[str, Any] = {"wanted": plan.version}
@@ -170,9 +175,14 @@ class Ledger:
         wanted: int = 1,
         wait: timedelta = timedelta(0),
     ) -> None:
-        row = Message(plan_id=plan.id or 0, key=key, kind=kind, channel=plan.channel, event_id=event_id)
-        row.wanted, row.step, row.not_before = wanted, step, self.clock() + wait
-        c.execute(insert(Message).values(**row.model_dump(exclude={"id"})))
+        message = Message(plan_id=plan.id or 0, key=key, kind=kind, channel=plan.channel, event_id=event_id)
+        message.wanted, message.step = wanted, step
+        self._queue(c, message, wait=wait)
+
+    def _queue(self, c: Connection, message: Message, *, wait: timedelta = timedelta(0)) -> None:
+        """Put a message into the outbox."""
+        message.not_before = self.clock() + wait
+        c.execute(insert(Message).values(**message.model_dump(exclude={"id"})))
 
     def _redraw(self, c: Connection, plan_id: int, keys: Collection[str]) -> None:
         """Show the messages about these steps anew, at once: their buttons come or go."""

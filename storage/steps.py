@@ -122,12 +122,14 @@ class StepVerbs(PlanVerbs):
 
     def withhold(self, step_id: int, reason: str, *, actor: str) -> None:
         """No permit now: the step waits, and card and thread say why. The same reason is said once."""
+        with self._read() as c:
+            if self._step(c, step_id).withheld == reason:
+                return  # a commit would ring every bell, and ours would ask Slack again
         with self._write() as c:
-            plan = self._touch(c, self._step(c, step_id).plan_id)
-            news = update(Step).where(col(Step.id) == step_id, col(Step.withheld) != reason)
-            if c.execute(news.values(withheld=reason)).rowcount:
-                data = {"step": self._step(c, step_id).key, "reason": reason}
-                self._note(c, plan, "withhold", actor=actor, data=data)
+            step = self._step(c, step_id)
+            plan = self._touch(c, step.plan_id)
+            c.execute(update(Step).where(col(Step.id) == step_id).values(withheld=reason))
+            self._note(c, plan, "withhold", actor=actor, data={"step": step.key, "reason": reason})
 
     def unpermitted(self) -> list[Step]:
         """Changing steps that could start but for a permit."""
@@ -149,8 +151,9 @@ class StepVerbs(PlanVerbs):
                         col(Step.plan_id).in_(approved))  # fmt: skip
         for step in late:
             with self._write() as c:
-                plan = self._touch(c, step.plan_id)
-                self._fail_unstarted(c, plan, self._step(c, step.id or 0), "its approved time has passed")
+                plan, found = self._touch(c, step.plan_id), self._step(c, step.id or 0)
+                if plan.state == PlanState.approved and found.state == StepState.pending:
+                    self._fail_unstarted(c, plan, found, "its approved time has passed")
 
     def _ready(self, c: Connection, steps: list[Step], now: datetime, *, permit: bool = True) -> list[Step]:
         """Those that stops, time, permit and dependencies let start. Targets are asked by the claim."""
@@ -215,10 +218,11 @@ class StepVerbs(PlanVerbs):
         c.execute(update(Attempt).where(*one).values(**values))
 
     def _as_claim(self, c: Connection, plan: Plan, step: Step) -> Claim:
-        steps = {other.key: other for other in self._steps(c, plan)}
+        steps = self._steps(c, plan)
         wanted = self._spec(c, plan).find(step.key)
-        reports = {key: facts([other])[key].data or {} for key, other in steps.items()}
-        undone = steps[wanted.undoes].previous if isinstance(wanted, UndoSpec) else step.previous
+        reports = {key: fact.data or {} for key, fact in facts(steps).items()}
+        source = wanted.undoes if isinstance(wanted, UndoSpec) else step.key
+        undone = next(other.previous for other in steps if other.key == source)
         return Claim(
             step_id=step.id or 0, plan_id=step.plan_id, key=step.key, attempt=step.attempt,
             worker=step.worker, action=step.action, parameters=resolve(wanted.parameters, reports),

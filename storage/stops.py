@@ -6,11 +6,10 @@ from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
-from storage.audit import event_hash
 from storage.errors import Conflict
 from storage.ledger import Ledger, rows, table
 from storage.states import PlanState
-from storage.tables import Event, Message, Plan, Step, Stop, System
+from storage.tables import Message, Plan, Step, Stop, System
 
 EVERYTHING = "everything"
 
@@ -23,7 +22,7 @@ def covers(scope: str, step: Step) -> bool:
 
 
 class Stops(Ledger):
-    """stop, resume, stops."""
+    """stop, resume."""
 
     def stop(self, scope: str, *, reason: str, user: str, channel: str = "") -> None:
         """Nothing in this scope starts from now on. What runs goes on to its end. The channel hears of it."""
@@ -44,28 +43,19 @@ class Stops(Ledger):
             self._journal_system(c, "resume", actor=user, data={"scope": scope})
             self._tell(c, channel, "resume", scope, user)
 
-    def stops(self) -> list[Stop]:
-        """What is stopped now, oldest first."""
-        with self._read() as c:
-            return rows(c, Stop, order=col(Stop.since))
-
     def _stopped(self, c: Connection, step: Step) -> Stop | None:
         return next((stop for stop in rows(c, Stop) if covers(stop.scope, step)), None)
 
     def _journal_system(self, c: Connection, verb: str, *, actor: str, data: dict[str, str]) -> None:
         bump = update(System).values(events=col(System.events) + 1).returning(table(System))
-        system, now = cast(System, c.execute(bump).one()), self.clock()
-        link = {"seq": system.events, "at": now, "verb": verb, "actor": actor, "data": data}
-        digest = event_hash(prev=system.head, plan=0, **link)  # type: ignore[arg-type] # the values are of the right types
-        c.execute(insert(Event).values(plan_id=0, prev=system.head, hash=digest, **link))
+        system, link = cast(System, c.execute(bump).one()), {"verb": verb, "actor": actor, "data": data}
+        _, digest = self._append(c, 0, system.events, system.head, link)
         c.execute(update(System).values(head=digest))
 
     def _tell(self, c: Connection, channel: str, verb: str, text: str, user: str) -> None:
         """Redraw the cards, and say it in the channel where it was asked for."""
         if channel:
             key = f"{verb}:{c.execute(select(col(System.events))).scalar_one()}"
-            row = Message(key=key, kind=verb, channel=channel, user=user, text=text, urgent=True)
-            row.not_before = self.clock()
-            c.execute(insert(Message).values(**row.model_dump(exclude={"id"})))
+            self._queue(c, Message(key=key, kind=verb, channel=channel, user=user, text=text, urgent=True))
         for plan in rows(c, Plan, col(Plan.state) == PlanState.approved):
             self._want_card(c, self._touch(c, plan.id or 0), urgent=True)

@@ -11,7 +11,7 @@ from slack_sdk import WebClient
 from bot.local.person import WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
-from bot.outbox import Outbox
+from bot.outbox import Outbox, patience
 from storage.engine import migrate, open_engine
 from storage.errors import SignoffError
 from storage.store import Store
@@ -115,6 +115,13 @@ def test_a_429_is_waited_for(outbox, workspace, clock):
 
     assert early == []
     assert len(workspace.messages()) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"), [("7", 7), ("soon", 1), ("", 1), ("1e9", 300), ("nan", 1), ("-5", 1)]
+)
+def test_an_odd_retry_after_is_survived(said, seconds):
+    assert patience(said) == seconds
 
 
 def test_a_thread_keeps_its_order_when_a_message_must_wait(outbox, workspace, clock):

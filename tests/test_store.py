@@ -825,6 +825,36 @@ def test_an_act_and_its_delivery_are_committed_together_or_not_at_all(store):
     assert [delivery.key for delivery in store.unhandled()] == ["click:1"]
 
 
+def test_a_permit_withheld_for_the_same_reason_is_said_once_and_wakes_nobody(store, clock):
+    plan_id = approved(store)
+    row = step_row(store, plan_id, "s1")
+    store.withhold(row.id, "he left", actor="bot")
+    version = store.view(plan_id).version
+    store.withhold(row.id, "he left", actor="bot")
+
+    assert store.view(plan_id).version == version
+    assert len(messages(store, "waits")) == 1
+
+
+def test_a_missed_step_of_a_plan_that_was_cancelled_meanwhile_stops_nobody(lite, clock):
+    plan_id = approved(
+        lite, step("s1", DEPLOY, schedule={"not_before": later(hours=1), "not_after": later(hours=2)})
+    )
+    clock.advance(hours=3)
+    touch = lite._touch
+
+    def beaten(c, number):
+        lite._touch = touch
+        c.exec_driver_sql("UPDATE plan SET state = 'cancelled'")
+        c.exec_driver_sql("UPDATE step SET state = 'skipped'")
+        return touch(c, number)
+
+    lite._touch = beaten
+    lite.miss()
+
+    assert lite.view(plan_id).state == PlanState.cancelled
+
+
 def test_a_refusal_is_on_record_and_leaves_the_delivery_to_be_answered(store):
     plan_id = propose(store)
     store.deliver("click:2", "click", {"value": "x"})

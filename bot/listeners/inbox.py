@@ -29,7 +29,8 @@ def handle_all(bot: Bot) -> None:
                 continue
             answer = str(error)
         if answer:
-            whisper(bot, delivery, answer)
+            with bot.store.handling(delivery.key):
+                whisper(bot, delivery, answer)
         bot.store.handled(delivery.key)
 
 
