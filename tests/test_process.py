@@ -117,6 +117,14 @@ def test_a_command_that_ignores_every_request_is_killed(run: Run, key: str, way:
     assert living(key) == []
 
 
+def test_what_ends_a_command_prints_nothing_into_its_output(run: Run, way: str) -> None:
+    deaf = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(300)"
+
+    finished = run(sys.executable, "-c", deaf, timeout=0.5, graces=(0.3, 5.0))
+
+    assert finished.text() == ""
+
+
 def test_interrupt_comes_first_so_that_a_command_can_tidy_up(run: Run, way: str) -> None:
     code = (
         "import time\nprint('up', flush=True)\ntry: time.sleep(60)\nexcept KeyboardInterrupt: print('tidy')"

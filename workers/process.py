@@ -19,8 +19,9 @@ KEY = "SIGNOFF_STEP_KEY"
 ALLOWED = re.compile(r"PATH|HOME|LANG|LC_\w+|TZ|TMPDIR")
 END = ("setpriv", "--pdeathsig", "KILL", "--")  # the engine's death ends what it started
 BOX = ("--pid", "--fork", "--kill-child", "--mount-proc", "--")
-# The first process of a PID namespace ignores most signals; a shell that only waits takes that place.
-INIT = ("sh", "-c", 'trap : INT TERM; "$@"; exit $?', "sh")
+# The first process of a PID namespace ignores most signals; a shell that only waits, and says nothing of its
+# own, takes that place. A signal that comes before the command does keeps it from starting.
+INIT = ("sh", "-c", 'trap "exit \\$?" INT TERM; exec 3>&2 2>/dev/null; (exec "$@" 2>&3 3>&-); exit $?', "sh")
 WRAPPERS = (
     (*END, "unshare", *BOX, *INIT),
     (*END, "unshare", "--user", "--map-current-user", *BOX, *INIT),
