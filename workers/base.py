@@ -7,7 +7,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
 from storage.contract import Check
 from storage.report import Report
@@ -19,6 +19,7 @@ __all__ = [
     "Named",
     "Params",
     "Permanent",
+    "Preview",
     "Report",
     "Transient",
     "Verdict",
@@ -47,6 +48,17 @@ class Verdict(Enum):
 
     did_not_run = auto()
     cannot_tell = auto()
+
+
+@dataclass(frozen=True)
+class Preview:
+    """What an action would do, in words, and what that rests on: if the basis moves, people are asked again.
+
+    Without a basis the words are only for information.
+    """
+
+    text: str
+    basis: JsonValue = None
 
 
 class Params(BaseModel):
@@ -98,6 +110,10 @@ class Action:
     def probe(self, function: F) -> F:
         """Finds out what became of an interrupted attempt: a Report if it ran, else a Verdict."""
         return self._hook("probe", function)
+
+    def preview(self, function: F) -> F:
+        """Finds out what the action would do, without doing it; people read it before they approve."""
+        return self._hook("preview", function)
 
     def _hook(self, name: str, function: F) -> F:
         self.hooks[name] = function
