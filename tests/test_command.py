@@ -10,9 +10,9 @@ import pytest
 
 from storage.spec import holds
 from tests.test_test_runner import context
-from workers import process
 from workers.base import Permanent, Report
 from workers.builtin.command import Command, CommandParams
+from workers.leftovers import working
 from workers.registry import Registry
 
 TELL = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.argv[1:]))"]
@@ -216,8 +216,8 @@ def test_after_its_timeout_nothing_of_a_command_is_left(tmp_path: Path) -> None:
 
     key = context(tmp_path).key
     assert report.status == "failed"
-    assert report.summary.startswith("rotate failed: rotating (not finished in time, so it was ended after ")
-    assert [pid for pid in process._pids() if process._carries(pid, key)] == []
+    assert report.summary.startswith("rotate failed: rotating (it did not finish in time; ended after ")
+    assert working(key) == []
     assert time.monotonic() - began < 8
 
 
@@ -231,7 +231,7 @@ def test_a_cancelled_command_says_so(tmp_path: Path) -> None:
     report = run(tmp_path, {"argv": ["sleep", "300"]}, cancelled=lambda: True)
 
     assert report.status == "failed"
-    assert "it printed nothing (cancelled after " in report.summary
+    assert "it printed nothing (it was cancelled; ended after " in report.summary
 
 
 def test_what_is_published_says_which_action_changes_things() -> None:
@@ -245,3 +245,53 @@ def test_what_is_published_says_which_action_changes_things() -> None:
     assert (reading.changes, reading.repeat) == (False, "safe")
     assert changing.environment({"command": "rotate"}) == "production"
     assert changing.locks({"command": "rotate"}) == "command:rotate"
+
+
+def test_what_a_command_takes_is_known_before_it_runs() -> None:
+    rules = {"service": {"choices": ["auth", "billing"]}, "days": {"pattern": r"\d+"}}
+    entries = {
+        "rotate": {"argv": ["rotate", "{service}", "{days}"], "parameters": rules},
+        "list": {"argv": ["list"], "reads": True},
+        "broken": {"argv": []},
+    }
+
+    worker = Command({"commands": entries})
+
+    assert worker.hint("commands", "rotate") == (
+        r"only run_command; arguments: service must be one of: auth, billing, days must match \d+"
+    )
+    assert worker.hint("commands", "list") == "only read_command; arguments: none"
+    assert worker.hint("commands", "broken") == ""
+
+
+def test_the_preview_is_the_line_that_would_run(tmp_path: Path) -> None:
+    entry = {
+        "argv": ["rotate", "{service}"],
+        "parameters": {"service": ANYTHING},
+        "environment": "production",
+    }
+    worker = Command({"commands": {"rotate": entry}})
+    preview = Command.run_command.hooks["preview"]
+
+    shown = preview(worker, CommandParams(command="rotate", arguments={"service": "a b"}), context(tmp_path))
+
+    assert shown.text == "Runs `rotate 'a b'` on production; at most 600 s."
+    with pytest.raises(Permanent, match="'service' is missing"):
+        preview(worker, CommandParams(command="rotate"), context(tmp_path))
+
+
+def test_a_command_gets_its_secrets_and_shows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROTATE_TOKEN", "s3cret-s3cret")
+    entry = {"argv": script(tmp_path, "echo $TOKEN $PLACE"), "secrets_env": {"TOKEN": "ROTATE_TOKEN"}}
+
+    report = run(tmp_path, entry | {"env": {"PLACE": "here"}})
+
+    assert report.data.output == "[hidden] here"
+    assert "s3cret" not in report.model_dump_json() + Path(report.data.log).read_text()
+
+
+def test_a_command_that_says_nothing_for_too_long_is_ended(tmp_path: Path) -> None:
+    report = run(tmp_path, {"argv": script(tmp_path, "echo on; sleep 300"), "silence": 1.0})
+
+    assert report.status == "failed"
+    assert report.summary.startswith("rotate failed: on (it printed nothing for too long; ended after ")

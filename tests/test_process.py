@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
-from workers import process
+from tests import proof_process
+from workers import leftovers, process
 from workers.base import Permanent
-from workers.process import Finished
+from workers.leftovers import working
+from workers.process import Finished, Limits
 
 # A plain child, a nohup child, a double-forked child and one in a session of its own.
 TORTURE = """
@@ -68,15 +70,26 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iter
     process.wrapper.cache_clear()
 
 
-def living(key: str) -> list[int]:
-    return [pid for pid in process._pids() if process._carries(pid, key)]
-
-
 def wait_until(true: Callable[[], bool], seconds: float = 10.0) -> bool:
     deadline = time.monotonic() + seconds
     while not true() and time.monotonic() < deadline:
         time.sleep(0.01)
     return true()
+
+
+def marked(key: str, engine: str) -> "subprocess.Popen[bytes]":
+    """A process as an engine of that name would have left it."""
+    env = {"PATH": os.environ["PATH"], leftovers.KEY: key, leftovers.ENGINE: engine}
+    child = subprocess.Popen(["sleep", "300"], env=env, start_new_session=True)
+    assert wait_until(lambda: child.pid in working(key))
+    return child
+
+
+def orphan(key: str) -> "subprocess.Popen[bytes]":
+    """A process whose engine is gone."""
+    code = "from workers import leftovers; print(leftovers.engine())"
+    engine = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return marked(key, engine.stdout.strip())
 
 
 def test_a_command_tells_its_exit_code_and_its_words(run: Run) -> None:
@@ -98,7 +111,7 @@ def test_after_a_timeout_no_child_of_any_kind_is_left(run: Run, key: str, way: s
 
     assert done.timed_out
     assert done.text().startswith("ready")
-    assert living(key) == []
+    assert working(key) == []
 
 
 def test_a_command_that_ends_well_leaves_no_child_either(run: Run, key: str, way: str) -> None:
@@ -106,7 +119,7 @@ def test_a_command_that_ends_well_leaves_no_child_either(run: Run, key: str, way
 
     assert done.returncode == 0
     assert not done.timed_out
-    assert living(key) == []
+    assert working(key) == []
 
 
 def test_a_command_that_ignores_every_request_is_killed(run: Run, key: str, way: str) -> None:
@@ -114,7 +127,7 @@ def test_a_command_that_ignores_every_request_is_killed(run: Run, key: str, way:
 
     assert done.signal == signal.SIGKILL
     assert done.seconds < 5
-    assert living(key) == []
+    assert working(key) == []
 
 
 def test_what_ends_a_command_prints_nothing_into_its_output(run: Run, way: str) -> None:
@@ -145,7 +158,7 @@ def test_cancelling_ends_the_command_within_a_second(run: Run, key: str, way: st
     assert done.cancelled
     assert not done.timed_out
     assert done.seconds < 2
-    assert living(key) == []
+    assert working(key) == []
 
 
 def test_an_error_of_the_caller_ends_the_command(run: Run, key: str, way: str) -> None:
@@ -155,7 +168,7 @@ def test_an_error_of_the_caller_ends_the_command(run: Run, key: str, way: str) -
     with pytest.raises(ZeroDivisionError):
         run("sh", "-c", TORTURE + "wait", on_line=fail)
 
-    assert living(key) == []
+    assert working(key) == []
 
 
 @pytest.mark.crash
@@ -164,13 +177,13 @@ def test_when_the_engine_is_killed_its_commands_die_with_it(tmp_path: Path, key:
     if not process.boxed():
         pytest.skip("this machine permits no PID namespace (unshare --pid)")
     engine = subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path), key, TORTURE + "wait"])
-    assert wait_until(lambda: len(living(key)) >= 5)
+    assert wait_until(lambda: len(working(key)) >= 5)
     time.sleep(pause)
 
     engine.send_signal(signal.SIGKILL)
     engine.wait()
 
-    assert wait_until(lambda: living(key) == [], seconds=2)
+    assert wait_until(lambda: working(key) == [], seconds=2)
 
 
 @pytest.mark.crash
@@ -179,10 +192,7 @@ def test_without_namespaces_the_next_attempt_ends_what_a_killed_engine_left(
 ) -> None:
     monkeypatch.setattr(process, "WRAPPERS", (process.END, ()))
     process.wrapper.cache_clear()
-    left = subprocess.Popen(
-        ["sleep", "300"], env={"PATH": os.environ["PATH"], process.KEY: key}, start_new_session=True
-    )
-    assert wait_until(lambda: living(key) != [])
+    left = orphan(key)
 
     done = run("true")
 
@@ -234,7 +244,7 @@ def test_only_allowed_variables_are_passed_on(run: Run, key: str, monkeypatch: p
     done = run("env", env={"EXTRA": "1"})
 
     names = {line.split("=")[0] for line in done.text().splitlines()}
-    assert {"PATH", "LC_TIME", "EXTRA", process.KEY} <= names
+    assert {"PATH", "LC_TIME", "EXTRA", leftovers.KEY} <= names
     assert names <= {
         "PATH",
         "HOME",
@@ -245,7 +255,8 @@ def test_only_allowed_variables_are_passed_on(run: Run, key: str, monkeypatch: p
         "TZ",
         "TMPDIR",
         "EXTRA",
-        process.KEY,
+        leftovers.KEY,
+        leftovers.ENGINE,
         "PWD",
         "SHLVL",
         "_",
@@ -282,3 +293,109 @@ def test_a_command_that_closes_its_output_is_still_waited_for(run: Run) -> None:
     done = run("sh", "-c", "exec >&- 2>&-; sleep 0.5; exit 4")
 
     assert done.returncode == 4
+
+
+def test_a_command_that_falls_silent_is_ended_and_that_is_said(run: Run, key: str, way: str) -> None:
+    done = run("sh", "-c", TORTURE + "wait", silence=1.0)
+
+    assert done.silent
+    assert not done.timed_out
+    assert done.broken_off() == "printed nothing for too long"
+    assert working(key) == []
+
+
+def test_a_command_that_keeps_talking_is_not_silent(run: Run) -> None:
+    done = run("sh", "-c", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.4; done", silence=2.0)
+
+    assert (done.returncode, done.silent) == (0, False)
+
+
+def test_limits_hold_for_what_a_command_starts(run: Run) -> None:
+    limits = Limits(memory_mb=512, file_mb=3, processes=123)
+
+    said = run("bash", "-c", "ulimit -d; ulimit -f; ulimit -u; ulimit -c", limits=limits).text()
+    filled = run("bash", "-c", "head -c 5000000 /dev/zero > big; ls -s --block-size=K big", limits=limits)
+    greedy = run(sys.executable, "-c", "x = bytearray(800 << 20)", limits=limits)
+
+    assert said.split() == [str(512 * 1024), str(3 * 1024), "123", "0"]
+    assert "3072K big" in filled.text()
+    assert "MemoryError" in greedy.text()
+
+
+def test_without_limits_only_core_files_are_forbidden(run: Run) -> None:
+    assert run("bash", "-c", "ulimit -c; ulimit -f").text().split() == ["0", "unlimited"]
+
+
+@pytest.mark.crash
+@pytest.mark.parametrize("odd", ["", "x", "a b c d", "pid:[1] 99999999999999999999 7"])
+def test_at_start_only_what_no_living_engine_owns_is_ended(key: str, odd: str) -> None:
+    left, mine, strange = orphan(key), marked(key, leftovers.engine()), marked(key, odd)
+    elsewhere = marked(key, f"pid:[1] {left.pid} 1")  # its number means another process there
+
+    ended = leftovers.sweep_leftovers()
+
+    assert ended >= 1
+    assert left.wait(timeout=5) == -signal.SIGKILL
+    assert [child.poll() for child in (mine, strange, elsewhere)] == [None] * 3
+    for child in (mine, strange, elsewhere):
+        child.kill()
+        child.wait()
+
+
+@pytest.mark.crash
+def test_an_engine_that_lives_keeps_its_command_when_another_one_starts(tmp_path: Path, key: str) -> None:
+    engine = subprocess.Popen([sys.executable, "-c", PARENT, str(tmp_path), key, TORTURE + "wait"])
+    assert wait_until(lambda: len(working(key)) >= 5)
+    before = set(working(key))
+
+    leftovers.sweep_leftovers()
+
+    assert before <= set(working(key))
+    engine.kill()
+    engine.wait()
+    assert wait_until(lambda: working(key) == [] or bool(leftovers.sweep_leftovers()))
+
+
+@pytest.mark.crash
+def test_without_namespaces_the_next_start_ends_what_a_killed_engine_left(tmp_path: Path, key: str) -> None:
+    plain = PARENT.replace("scratch = ", "process.WRAPPERS = (process.END, ()); scratch = ")
+    engine = subprocess.Popen([sys.executable, "-c", plain, str(tmp_path), key, TORTURE + "wait"])
+    assert wait_until(lambda: len(working(key)) >= 5)
+    engine.kill()
+    engine.wait()
+    assert working(key) != []
+
+    leftovers.sweep_leftovers()
+
+    assert working(key) == []
+
+
+def test_another_installation_with_the_same_key_is_left_alone(
+    run: Run, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "WRAPPERS", (process.END, ()))
+    process.wrapper.cache_clear()
+    parent = subprocess.Popen(["sleep", "300"])
+    other = marked(key, f"{leftovers._namespace()} {parent.pid} {leftovers._born(parent.pid)}")
+
+    run("true")
+
+    assert other.poll() is None
+    for child in (other, parent):
+        child.kill()
+        child.wait()
+    process.wrapper.cache_clear()
+
+
+@pytest.mark.crash
+def test_nobody_survives_torture_and_memory_stays_bounded() -> None:
+    """The short form; `python -m tests.proof_process` has a gigabyte, and more rounds."""
+    named = proof_process.rounds(megabytes=100, storm=30)
+    seconds = {"binary": 60.0, "flood without end": 1.5}
+
+    found = [proof_process.apart(name, named[name], limit) for name, limit in seconds.items()]
+    if process.boxed():
+        found.append(proof_process.apart("fork storm", named["fork storm"], 1.0))
+
+    assert [one.survivors for one in found] == [0] * len(found)
+    assert all(one.grown_mb <= 32 for one in found), found

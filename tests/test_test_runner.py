@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from workers.base import Context, Permanent, Report
+from storage.spec import holds
+from workers.base import Context, Permanent, Preview, Report
+from workers.builtin import reports
 from workers.builtin import test_runner as runner
 
 GREEN = """
@@ -72,7 +74,8 @@ def run(
     cancelled: Callable[[], bool] = lambda: False,
     **suite: Any,
 ) -> Report[Any]:
-    entry = {"command": ["pytest", "-q"], "directory": str(directory), **suite}
+    entry: dict[str, Any] = {"command": ["pytest", "-q"], "directory": str(directory), **suite}
+    entry["env"] = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **suite.get("env", {})}  # it starts sooner
     worker = runner.TestRunner({"suites": {"full": entry}})
     params = runner.TestParams(test_suite="full", environment=environment)
     report: Report[Any] = runner.TestRunner.run_tests.run(
@@ -111,9 +114,10 @@ def test_a_failure_is_told_with_its_place_and_its_reason(tmp_path: Path) -> None
     report = run(suite_of(tmp_path / "suite", SUITES["failing"]), tmp_path / "scratch")
 
     assert report.status == "failed"
-    assert report.summary == (
-        "2 of 3 tests failed (1 could not run) on staging; "
-        "first: test_failing.py:5 test_login: assert (1 + 1) == 3"
+    assert re.fullmatch(
+        r"2 of 3 tests failed \(1 could not run\) on staging in \d+\.\d s; "
+        r"first: test_failing\.py:5 test_login: assert \(1 \+ 1\) == 3",
+        report.summary,
     )
     assert report.data.failures[1].place == "test_failing.py:7"
     assert "no database" in report.data.failures[1].message
@@ -222,7 +226,7 @@ def test_another_tool_is_judged_by_the_report_it_names(tmp_path: Path) -> None:
 def test_a_broken_report_is_no_report(text: str, tmp_path: Path) -> None:
     (tmp_path / "junit.xml").write_text(text)
 
-    assert runner.read(tmp_path / "junit.xml", seconds=1.0) is None
+    assert reports.junit([tmp_path / "junit.xml"]) is None
 
 
 def test_home_and_temporary_files_stay_in_the_scratch_directory(tmp_path: Path) -> None:
@@ -264,4 +268,147 @@ def test_progress_is_told(tmp_path: Path) -> None:
         worker, runner.TestParams(test_suite="full"), context(tmp_path / "scratch", progress=told.append)
     )
 
-    assert told == ["100% of the tests are done"]
+    assert told == ["3/3 tests"]
+
+
+FLAKY = """
+import pathlib
+def test_steady(): pass
+def test_flaky():
+    first = pathlib.Path("been-here")
+    assert first.exists() or first.touch()
+"""
+
+
+def test_a_flaky_test_is_shown_apart_and_is_no_secret(tmp_path: Path) -> None:
+    directory = suite_of(tmp_path / "suite", {"test_flaky.py": FLAKY})
+
+    report = run(directory, tmp_path / "scratch", reruns=1)
+
+    assert report.status == "succeeded"
+    assert (report.data.passed, report.data.flaky, report.data.failed) == (1, 1, 0)
+    assert report.data.flakes == ["test_flaky"]
+    assert re.fullmatch(r"1 flaky, 1 passed in \d+\.\d s on staging \(flaky: test_flaky\)", report.summary)
+    (criterion,) = runner.TestRunner.run_tests.criteria["no_flaky_tests"]
+    assert not holds(criterion, report.data.model_dump())
+
+
+def test_what_fails_twice_stays_failed(tmp_path: Path) -> None:
+    files = {"test_flaky.py": FLAKY, "test_bad.py": "def test_bad(): assert 0, 'for good'"}
+
+    report = run(suite_of(tmp_path / "suite", files), tmp_path / "scratch", reruns=1)
+
+    assert report.status == "failed"
+    assert (report.data.passed, report.data.flaky, report.data.failed) == (1, 1, 1)
+    assert "1 of 3 tests failed on staging" in report.summary
+    assert "1 flaky; first: test_bad.py:1 test_bad" in report.summary
+
+
+def test_a_suite_without_a_report_is_judged_by_its_exit_code_alone(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"tool": "exit-code", "command": ["sh", "check.sh"]}
+    good = run(suite_of(tmp_path / "a", {"check.sh": "echo fine"}), tmp_path / "one", **options)
+    bad = run(suite_of(tmp_path / "b", {"check.sh": "echo no database; exit 7"}), tmp_path / "two", **options)
+
+    assert good.status == "succeeded"
+    assert re.fullmatch(r"Exit code 0 in \d+\.\d s on staging; this suite counts no tests", good.summary)
+    assert bad.status == "failed"
+    assert bad.summary.startswith("The command failed with exit code 7 on staging")
+    assert bad.summary.endswith(": no database")
+
+
+def test_reports_in_many_files_are_summed_and_old_ones_removed(tmp_path: Path) -> None:
+    xml = "<testsuite><testcase classname='{0}' name='a'/><testcase classname='{0}' name='b'/></testsuite>"
+    made = "mkdir -p out/x out/y; cp one.xml out/x/TEST-1.xml; cp two.xml out/y/TEST-2.xml"
+    files = {"one.xml": xml.format("one"), "two.xml": xml.format("two"), "make.sh": made}
+    directory = suite_of(tmp_path / "suite", files)
+    (directory / "out").mkdir()
+    (directory / "out" / "TEST-old.xml").write_text(xml.format("old"))
+
+    report = run(directory, tmp_path / "scratch", command=["sh", "make.sh"], report="out/**/TEST-*.xml")
+
+    assert report.status == "succeeded"
+    assert report.data.passed == 4
+    assert len(report.artifacts) == 3
+
+
+def test_a_silent_run_is_ended(tmp_path: Path) -> None:
+    report = run(suite_of(tmp_path / "suite", {"test_slow.py": SLOW}), tmp_path / "scratch", silence=2)
+
+    assert report.status == "failed"
+    assert report.summary.startswith("The test run printed nothing for too long on staging after")
+
+
+def test_an_environment_has_settings_of_its_own_and_keeps_its_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAGING_TOKEN", 's3cret&"value"')
+    text = """
+import os
+def test_it():
+    assert os.environ["PLACE"] == "blue"
+    print(os.environ["TOKEN"])
+    raise ValueError("refused: " + os.environ["TOKEN"])
+"""
+    directory = suite_of(tmp_path / "suite", {"test_it.py": text})
+    staging = {"env": {"PLACE": "blue"}, "secrets_env": {"TOKEN": "STAGING_TOKEN"}}
+
+    report = run(directory, tmp_path / "scratch", environments={"staging": staging})
+
+    assert "refused: [hidden]" in report.summary
+    assert "s3cret" not in report.model_dump_json()
+    assert len(report.artifacts) == 2
+    assert not [file for file in report.artifacts if "s3cret" in Path(file).read_text()]
+
+
+def test_a_secret_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Permanent, match=r"\[inventory\.suites\.full\] needs NO_SUCH_VARIABLE where"):
+        run(tmp_path, tmp_path / "scratch", secrets_env={"TOKEN": "NO_SUCH_VARIABLE"})
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"directory": None}, "needs 'directory', or 'repository'"),
+        ({"repository": "/srv/a.git", "directory": "/srv"}, "must be a place inside the project"),
+        ({"repository": "/srv/a.git", "directory": "../x"}, "must be a place inside the project"),
+        ({"repository": "https://bob:pw@host/a.git", "directory": "x"}, "holds a password"),
+        ({"versions": "v.*"}, "'versions' needs a repository"),
+        ({"repository": "/srv/a.git", "directory": "x", "versions": "["}, "no regular expression"),
+        ({"report": "/etc/*.xml"}, "must be a place inside the project"),
+        ({"reruns": 5}, "reruns"),
+        ({"reruns": 1, "tool": "exit-code"}, "'reruns' needs a tool"),
+        ({"timeout": 90000}, "timeout"),
+        ({"comand": []}, "comand"),
+    ],
+)
+def test_an_entry_that_cannot_work_is_a_sentence(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    entry = {"command": ["pytest"], "directory": str(tmp_path)} | change
+
+    with pytest.raises(Permanent) as refused:
+        preview(entry)
+
+    assert str(refused.value).startswith("[inventory.suites.full] in signoff.toml cannot be used: ")
+    assert said in str(refused.value)
+
+
+def test_the_preview_says_what_would_run_and_where() -> None:
+    entry = {
+        "command": ["pytest", "-q", "a b"],
+        "directory": "/srv/auth",
+        "environments": ["staging"],
+        "reruns": 1,
+    }
+
+    shown = preview(entry)
+
+    assert shown.text == (
+        "Runs `pytest -q 'a b'` in /srv/auth, for staging; at most 600 s. What fails is run once more."
+    )
+    assert shown.basis is None
+
+
+def preview(entry: dict[str, Any], version: str = "") -> Preview:
+    worker = runner.TestRunner({"suites": {"full": entry}})
+    params = runner.TestParams(test_suite="full", version=version)
+    shown: Preview = runner.TestRunner.run_tests.hooks["preview"](worker, params, context(Path()))
+    return shown

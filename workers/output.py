@@ -1,11 +1,14 @@
-"""What a command prints: bounded in memory, whole in a log, and fit to show."""
+"""What a command prints: bounded in memory, whole in a log, fit to show, and without its secrets."""
 
+import json
 import os
 import re
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import BinaryIO
+from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 NOISE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves
@@ -16,6 +19,8 @@ NOISE = re.compile(
 KEPT = 64 * 1024  # of the beginning and of the end, in memory
 LOGGED = 50 * 1024 * 1024
 LINE = 4096
+HIDDEN = b"[hidden]"
+TELLING = 4  # so many first characters of a secret say something about it
 
 
 def plain(output: bytes | bytearray) -> str:
@@ -24,14 +29,62 @@ def plain(output: bytes | bytearray) -> str:
     return NOISE.sub("", text)
 
 
+class Mask:
+    """Keeps known values out of what passes through it, also where two chunks meet."""
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        words = {os.fsencode(word) for secret in secrets if secret for word in _spellings(secret)}
+        self._words = sorted(words, key=len, reverse=True)
+        self._longest = max(map(len, words), default=0)
+        self._pattern = re.compile(b"|".join(map(re.escape, self._words)))
+        self._held = b""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """What may be shown by now; what could be the beginning of a secret is held back."""
+        if not self._words:
+            return chunk
+        text, shown, start = self._held + chunk, bytearray(), 0
+        near = len(text) - self._longest
+        for found in self._pattern.finditer(text):
+            if found.start() > near and found.start() >= self._cut(text, start):
+                break
+            shown += text[start : found.start()] + HIDDEN
+            start = found.end()
+        cut = self._cut(text, start)
+        self._held = text[cut:]
+        return bytes(shown + text[start:cut])
+
+    def rest(self) -> bytes:
+        """What was held back when nothing more comes; a secret cut off in the middle stays hidden."""
+        held, self._held = self._held, b""
+        return HIDDEN if len(held) >= TELLING else self.hide(held)
+
+    def hide(self, whole: bytes) -> bytes:
+        return self._pattern.sub(HIDDEN, whole) if self._words else whole
+
+    def text(self, whole: str) -> str:
+        return self.hide(whole.encode()).decode() if self._words else whole
+
+    def _cut(self, text: bytes, start: int) -> int:
+        """Where a secret may begin that has not ended yet."""
+        for place in range(max(start, len(text) - self._longest + 1), len(text)):
+            begun = text[place:]
+            if any(len(word) > len(begun) and word.startswith(begun) for word in self._words):
+                return place
+        return len(text)
+
+
 class Output:
     """Takes what a command prints: beginning and end to memory, all of it up to a cap to the log."""
 
-    def __init__(self, pipe: int, log: BinaryIO, on_line: Callable[[str], None] | None) -> None:
-        self.pipe, self.log, self.on_line = pipe, log, on_line
+    def __init__(
+        self, pipe: int, log: BinaryIO, on_line: Callable[[str], None] | None, mask: Mask | None = None
+    ) -> None:
+        self.pipe, self.log, self.on_line, self.mask = pipe, log, on_line, mask or Mask(())
         self.head, self.tail, self.line = bytearray(), bytearray(), bytearray()
         self.total = 0
         self.open = True
+        self.heard = time.monotonic()  # when it last printed something
         os.set_blocking(self.pipe, False)
 
     @property
@@ -57,6 +110,7 @@ class Output:
         for _ in range(64):
             if not self.open or not self._read():
                 break
+        self._take(self.mask.rest())
         if self.total > LOGGED:
             self.log.write(f"\n[{self.total - LOGGED} bytes more were printed]\n".encode())
         self._lines(b"\n" if self.line else b"")
@@ -67,7 +121,8 @@ class Output:
         except BlockingIOError:
             return False
         self.open = bool(chunk)
-        self._take(chunk)
+        self.heard = time.monotonic()
+        self._take(self.mask.feed(chunk))
         return self.open
 
     def _take(self, chunk: bytes) -> None:
@@ -86,4 +141,19 @@ class Output:
         *lines, rest = (self.line + chunk).split(b"\n")
         self.line = rest[-LINE:]
         for line in lines:
-            self.on_line(plain(line[:LINE]))
+            self.on_line(self._shown(line[:LINE]))
+
+    def _shown(self, line: bytearray) -> str:
+        text = line.decode(errors="replace")
+        if text.isprintable():
+            return text
+        return self.mask.text(plain(line))  # what stood between two escape sequences is one word now
+
+
+def _spellings(secret: str) -> set[str]:
+    """How a program may write it: as it is, line by line, and in JSON, XML or a URL."""
+    lines = {line.strip() for line in secret.splitlines() if len(line.strip()) >= 2 * TELLING}
+    quoted = json.dumps(secret)[1:-1]
+    angled = quoted.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")  # as Go does
+    marked = {escape(secret), escape(secret, {'"': "&quot;"})}
+    return {secret, *lines, quoted, angled, *marked, quote(os.fsencode(secret), safe="")}

@@ -3,19 +3,22 @@
 import functools
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from workers.base import Permanent
-from workers.output import Output, plain
+from pydantic import BaseModel, ConfigDict, Field
 
-KEY = "SIGNOFF_STEP_KEY"
+from workers.base import Permanent
+from workers.leftovers import marks, sweep
+from workers.output import Mask, Output, plain
+
 ALLOWED = re.compile(r"PATH|HOME|LANG|LC_\w+|TZ|TMPDIR")
 END = ("setpriv", "--pdeathsig", "KILL", "--")  # the engine's death ends what it started
 BOX = ("--pid", "--fork", "--kill-child", "--mount-proc", "--")
@@ -29,7 +32,18 @@ WRAPPERS = (
     (),
 )
 POLL = 0.2
+SETTLE = 0.3  # a signal that comes while the box is being set up would be lost
 PATIENCE = 10.0  # with what SIGKILL was sent to
+
+
+class Limits(BaseModel):
+    """`limits` of an inventory entry: what each process of a command may use. Root may start any number."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    memory_mb: int = Field(default=8192, gt=0)
+    file_mb: int = Field(default=10240, gt=0)
+    processes: int = Field(default=4096, gt=0)
 
 
 @dataclass(frozen=True)
@@ -45,12 +59,25 @@ class Finished:
     dropped: int
     log: Path
     seconds: float
+    silent: bool = False
+    mask: Mask = field(default_factory=lambda: Mask(()), repr=False)
 
     def text(self) -> str:
-        """What it printed, fit to show: no escape sequences, no control characters."""
+        """What it printed, fit to show: no escape sequences, no control characters, no secrets."""
         if not self.dropped:
-            return plain(self.head + self.tail)
-        return f"{plain(self.head)}\n… {self.dropped} bytes left out …\n{plain(self.tail)}"
+            return self.mask.text(plain(self.head + self.tail))
+        ends = self.mask.text(plain(self.head)), self.mask.text(plain(self.tail))
+        return f"{ends[0]}\n… {self.dropped} bytes left out …\n{ends[1]}"
+
+    def broken_off(self) -> str:
+        """Why it did not come to its own end; "" when it did."""
+        if self.cancelled:
+            return "was cancelled"
+        if self.timed_out:
+            return "did not finish in time"
+        if self.silent:
+            return "printed nothing for too long"
+        return f"was killed by signal {self.signal} ({signal.strsignal(self.signal)})" if self.signal else ""
 
 
 def run(
@@ -64,21 +91,25 @@ def run(
     cancelled: Callable[[], bool] = lambda: False,
     on_line: Callable[[str], None] | None = None,
     graces: tuple[float, float] = (5.0, 2.0),
+    silence: float | None = None,
+    limits: Limits | None = None,
+    secrets: Sequence[str] = (),
 ) -> Finished:
     """Run `argv` to its end, its timeout or its cancellation; one command at a time per key.
 
-    `env` is added to the few variables that are passed on. Secrets belong in files, never in `argv`.
-    `graces` are the seconds between SIGINT, SIGTERM and SIGKILL.
+    `env` is added to the few variables that are passed on. Secrets belong in files, never in `argv`; the
+    values of those that stand in `env` are given as `secrets` and never shown. `graces` are the seconds
+    between SIGINT, SIGTERM and SIGKILL; `silence` is how long it may print nothing.
     """
     environment = _environment(env, key)
-    command = [*wrapper(), _program(argv[0], cwd, environment), *argv[1:]]
+    command = [*wrapper(), *_limited(limits), _program(argv[0], cwd, environment), *argv[1:]]
     log = scratch / f"{Path(argv[0]).name}.log"
     if not boxed():
-        _sweep(key)
-    began = time.monotonic()
+        sweep(key)
+    began, mask = time.monotonic(), Mask(secrets)
     with log.open("wb") as file, _started(command, cwd, environment, key) as (child, pipe):
-        output = Output(pipe, file, on_line)
-        reason = _attend(child, output, began + timeout, cancelled, graces)
+        output = Output(pipe, file, on_line, mask)
+        reason = _attend(child, output, lambda: _why(output, cancelled, began + timeout, silence), graces)
         _end(child, key)
         output.drain()
     return Finished(
@@ -86,11 +117,13 @@ def run(
         signal=_signal(child.returncode),
         timed_out=reason == "timeout",
         cancelled=reason == "cancel",
+        silent=reason == "silence",
         head=bytes(output.head),
         tail=output.end,
         dropped=output.dropped,
         log=log,
         seconds=time.monotonic() - began,
+        mask=mask,
     )
 
 
@@ -114,7 +147,28 @@ def _works(way: tuple[str, ...]) -> bool:
 
 def _environment(extra: Mapping[str, str], key: str) -> dict[str, str]:
     passed = {name: value for name, value in os.environ.items() if ALLOWED.fullmatch(name)}
-    return {"PATH": os.defpath, **passed, **extra, KEY: key}
+    return {"PATH": os.defpath, **passed, **extra, **marks(key)}
+
+
+def _limited(limits: Limits | None) -> list[str]:
+    """The words that lower what the command may use. They come after the box: it counts for itself."""
+    prlimit = shutil.which("prlimit")
+    if prlimit is None:
+        return []
+    if limits is None:
+        return [prlimit, "--core=0", "--"]
+    # Memory is what can be written to: V8 and Go reserve far more addresses than they ever use.
+    wanted = {
+        "data": (resource.RLIMIT_DATA, limits.memory_mb << 20),
+        "fsize": (resource.RLIMIT_FSIZE, limits.file_mb << 20),
+        "nproc": (resource.RLIMIT_NPROC, limits.processes),
+    }
+    return [prlimit, "--core=0", *(f"--{name}={_least(*pair)}" for name, pair in wanted.items()), "--"]
+
+
+def _least(kind: int, wanted: int) -> int:
+    hard = resource.getrlimit(kind)[1]  # only root could raise it
+    return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
 def _program(name: str, cwd: Path, environment: Mapping[str, str]) -> str:
@@ -147,24 +201,29 @@ def _started(
             _end(child, key)
 
 
+def _why(output: Output, cancelled: Callable[[], bool], deadline: float, silence: float | None) -> str:
+    """The reason to end a command now, or ""."""
+    if cancelled():
+        return "cancel"
+    now = time.monotonic()
+    if now >= deadline:
+        return "timeout"
+    return "silence" if silence is not None and now - output.heard >= silence else ""
+
+
 def _attend(
-    child: subprocess.Popen[bytes],
-    output: Output,
-    deadline: float,
-    cancelled: Callable[[], bool],
-    graces: tuple[float, float],
+    child: subprocess.Popen[bytes], output: Output, why: Callable[[], str], graces: tuple[float, float]
 ) -> str:
-    """Read until the child ends; past the deadline or when cancelled, signal it, harder each time."""
-    reason = ""
+    """Read until the child ends; once there is a reason to end it, signal it, harder each time."""
+    reason, due = "", time.monotonic() + SETTLE
     steps = [(signal.SIGINT, graces[0]), (signal.SIGTERM, graces[1]), (signal.SIGKILL, PATIENCE)]
     while child.poll() is None:
-        if not reason and cancelled():
-            reason, deadline = "cancel", 0.0
-        if time.monotonic() >= deadline:
+        reason = reason or why()
+        if reason and time.monotonic() >= due:
             if not steps:
                 raise Permanent(f"Process {child.pid} survives SIGKILL; it may still be at work.")
             number, grace = steps.pop(0)
-            reason, deadline = reason or "timeout", time.monotonic() + grace
+            due = time.monotonic() + grace
             _signal_group(child.pid, number)
         _wait(child, output)
     return reason
@@ -185,36 +244,12 @@ def _end(child: subprocess.Popen[bytes], key: str) -> None:
         child.wait(PATIENCE)
     # A namespace that ended by itself is empty; one that was killed takes a moment to be.
     if not boxed() or child.returncode in (None, -signal.SIGKILL):
-        _sweep(key)
+        sweep(key)
 
 
 def _signal_group(group: int, number: signal.Signals) -> None:
     with suppress(ProcessLookupError):
         os.killpg(group, number)
-
-
-def _sweep(key: str) -> None:
-    """A child can leave its group, but it keeps its environment."""
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        found = [pid for pid in _pids() if _carries(pid, key)]
-        if not found:
-            return
-        for pid in found:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.01)
-
-
-def _pids() -> list[int]:
-    names = os.listdir("/proc") if os.path.isdir("/proc") else []
-    return [int(name) for name in names if name.isdigit() and int(name) != os.getpid()]
-
-
-def _carries(pid: int, key: str) -> bool:
-    with suppress(OSError):  # it ended meanwhile, or belongs to somebody else
-        return f"{KEY}={key}".encode() in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    return False
 
 
 def _signal(returncode: int) -> int | None:

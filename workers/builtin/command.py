@@ -1,15 +1,16 @@
 """Runs commands that the operator named: argv, never a shell; every value is checked before it gets there."""
 
 import re
-import signal
+import shlex
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from workers import process
-from workers.base import Check, Context, Named, Params, Permanent, Report, Worker, action, check
-from workers.process import Finished
+from workers.base import Check, Context, Named, Params, Permanent, Preview, Report, Worker, action, check
+from workers.builtin.entries import Setting, read_entry, secrets
+from workers.process import Finished, Limits
 
 LIMIT = 3600.0
 GRACES = (10.0, 5.0)
@@ -55,22 +56,23 @@ class Parameter(BaseModel):
             return "may not begin with '-'; the program could take it for an option"
         if self.pattern and re.fullmatch(self.pattern, value):
             return ""
-        return f"must {' or '.join(self._rules())}"
+        return f"must {self.said()}"
 
-    def _rules(self) -> list[str]:
+    def said(self) -> str:
+        """The rule in words that follow "must"."""
         choices = [f"be one of: {', '.join(self.choices)}"] if self.choices else []
-        return choices + ([f"match {self.pattern}"] if self.pattern else [])
+        return " or ".join(choices + ([f"match {self.pattern}"] if self.pattern else []))
 
 
-class CommandEntry(BaseModel):
+class CommandEntry(Setting):
     """`[inventory.commands.*]`: what the name of a command stands for."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     argv: tuple[str, ...] = Field(min_length=1)
-    parameters: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
     directory: Path | None = None
     timeout: float = Field(default=600.0, gt=0, le=LIMIT - 2 * sum(GRACES))
+    silence: float | None = Field(default=None, gt=0)
+    limits: Limits = Limits()
     environment: str = ""
     reads: bool = False
 
@@ -115,32 +117,49 @@ class Command(Worker):
         """Runs a command of the operator that only reads (`reads = true`)."""
         return self._run(params, ctx, reads=True)
 
+    @run_command.preview
+    @read_command.preview
+    def preview_command(self, params: CommandParams, ctx: Context) -> Preview:
+        entry = self._entry(params)
+        where = f" in {entry.directory}" if entry.directory else ""
+        place = f" on {entry.environment}" if entry.environment else ""
+        return Preview(
+            f"Runs `{shlex.join(argv(entry, params))}`{where}{place}; at most {entry.timeout:.0f} s."
+        )
+
+    def hint(self, table: str, name: str) -> str:
+        """Which action runs this command and which arguments it takes; "" when its entry cannot be used."""
+        try:
+            entry = read_entry(CommandEntry, table, name, self.entry(table, name))
+        except Permanent:
+            return ""
+        taken = [f"{word} must {rule.said()}" for word, rule in entry.parameters.items()]
+        action = "read_command" if entry.reads else "run_command"
+        return f"only {action}; arguments: {', '.join(taken) or 'none'}"
+
+    def _entry(self, params: CommandParams) -> CommandEntry:
+        return read_entry(CommandEntry, "commands", params.command, self.entry("commands", params.command))
+
     def _run(self, params: CommandParams, ctx: Context, *, reads: bool) -> Report[CommandData]:
-        entry = read_entry(params.command, self.entry("commands", params.command))
+        entry = self._entry(params)
         if entry.reads != reads:
             kind, right = ("reads", "read_command") if entry.reads else ("may change things", "run_command")
             raise Permanent(f"'{params.command}' {kind}, so only {right} may run it; nothing was run.")
-        words = argv(entry, params)
+        words, secret = argv(entry, params), secrets(entry.secrets_env, f"commands.{params.command}")
         done = process.run(
             words,
             cwd=entry.directory or ctx.scratch,
-            env={},
+            env={**entry.env, **secret},
             timeout=entry.timeout,
             scratch=ctx.scratch,
             key=ctx.key,
             cancelled=ctx.cancelled,
             graces=GRACES,
+            silence=entry.silence,
+            limits=entry.limits,
+            secrets=[*secret.values()],
         )
         return judge(done, params.command, entry).model_copy(update={"artifacts": (str(done.log),)})
-
-
-def read_entry(name: str, raw: dict[str, Any]) -> CommandEntry:
-    try:
-        return CommandEntry.model_validate(raw)
-    except ValidationError as error:
-        faults = [f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()]
-    text = "; ".join(fault.removeprefix(": ") for fault in faults)
-    raise Permanent(f"[inventory.commands.{name}] in signoff.toml cannot be used: {text}. Nothing was run.")
 
 
 def argv(entry: CommandEntry, params: CommandParams) -> list[str]:
@@ -157,7 +176,8 @@ def judge(done: Finished, name: str, entry: CommandEntry) -> Report[CommandData]
     )
     where = f" on {entry.environment}" if entry.environment else ""
     last = " / ".join([line.strip() for line in text.splitlines() if line.strip()][-3:])[-300:]
-    if ending := _ending(done):
+    broken, code = done.broken_off(), f"exit code {done.returncode}" if done.returncode else ""
+    if ending := f"it {broken}; ended" if broken else code:
         left = "" if entry.reads else " What it did until then was not undone."
         cause = last or "it printed nothing"
         return Report.failed(
@@ -178,16 +198,6 @@ def _allow(entry: CommandEntry, params: CommandParams) -> None:
         raise Permanent(
             f"The arguments of '{params.command}' are refused: {'; '.join(faults)}. Nothing was run."
         )
-
-
-def _ending(done: Finished) -> str:
-    if done.cancelled:
-        return "cancelled"
-    if done.timed_out:
-        return "not finished in time, so it was ended"
-    if done.signal:
-        return f"killed by signal {done.signal}, {signal.strsignal(done.signal)}"
-    return f"exit code {done.returncode}" if done.returncode else ""
 
 
 def _shell_line(words: tuple[str, ...]) -> bool:
