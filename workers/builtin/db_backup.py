@@ -1,56 +1,37 @@
-"""Backs up a database; a backup is good only when it was read back and its checksum is on record."""
+"""Backs up databases and restores them; a backup is good only when it was read back and is on record."""
 
-import hashlib
 import os
-import re
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from workers.base import Context, Named, Params, Permanent, Report, Worker, action, check
-from workers.builtin.dumps import Contents, Damaged, Source, Sqlite, compare
+from workers.base import Context, Permanent, Preview, Report, Verdict, Worker, action, check
+from workers.builtin import backup_words as words
+from workers.builtin.backup_data import (
+    BackupParams,
+    BackupReport,
+    ListData,
+    Listed,
+    ListParams,
+    PruneData,
+    PruneParams,
+    RestoreData,
+    RestoreParams,
+)
+from workers.builtin.dumps import Copied, Damaged, Source
+from workers.builtin.pg_client import Client
 from workers.builtin.postgres import Postgres
-
-UNITS = ("bytes", "kB", "MB", "GB", "TB")
-
-
-class BackupParams(Params):
-    database: Annotated[str, Named("databases")]
-    backup_type: Literal["full", "schema_only"] = "full"
-
-
-class BackupData(BaseModel):
-    """`read-verified`: the whole file was read back and holds every table; it was not restored."""
-
-    path: str
-    bytes: int
-    sha256: str
-    tables: int
-    rows: int | None = None
-    verified: bool
-    level: Literal["read-verified"] = "read-verified"
-    seconds: float
-
-
-class Manifest(BaseModel):
-    """Lies beside a backup and says what it is."""
-
-    key: str
-    database: str
-    backup_type: str
-    made_at: datetime
-    data: BackupData
+from workers.builtin.retention import Keep, expendable, trusted
+from workers.builtin.shelf import BackupData, Manifest, Shelf, complete, stamp, tag, whole
+from workers.builtin.sqlite import Sqlite
 
 
 class DbBackup(Worker):
-    """Backs up PostgreSQL and SQLite databases, and reads every backup back before calling it one."""
+    """Backs up PostgreSQL and SQLite databases, proves each backup, and restores them."""
 
     name = "db-backup"
     aliases = ("db-manager",)
@@ -61,175 +42,210 @@ class DbBackup(Worker):
         timeout=1900,
         typical=60,
         target="database:{database}",
-        criteria={"backup_verified": (check("verified", "eq", True),)},
+        criteria={
+            "backup_verified": (check("verified", "eq", True),),
+            "restore_tested": (check("level", "eq", "restore-tested"),),
+        },
     )
-    def backup_database(self, params: BackupParams, ctx: Context) -> Report[BackupData]:
-        entry = self.entry("databases", params.database)
-        shelf = Shelf(Path(_need(entry, "directory", params)).absolute(), params, ctx)
+    def backup_database(self, params: BackupParams, ctx: Context) -> Report[BackupReport]:
+        """Back up a database, all of it, its schema or some tables, and read the backup back."""
+        shelf, keep = self._shelf(params.database), self._keep(params.database)
+        with told(f"{params.database} was NOT backed up", shelf):
+            if found := shelf.find(ctx.key):
+                return words.again(params, BackupReport.of(found, None, [], shelf.free()))
+            last = shelf.last(params)
+            made = _back_up(self._source(params.database, ctx), shelf, params, ctx)
+            same = [manifest for manifest in shelf.manifests() if manifest.kind == made.kind]
+            gone = expendable(trusted(same, {made.file}), keep, ctx.now())
+            for manifest in gone:
+                shelf.remove(manifest)
+        return words.backed_up(params, BackupReport.of(made, last, gone, shelf.free()))
+
+    @backup_database.preview
+    def estimate(self, params: BackupParams, ctx: Context) -> Preview:
+        """How big it may be and where it would go; only for information, so it has no basis."""
+        shelf = self._shelf(params.database)
+        with told(f"{params.database} cannot be backed up", shelf):
+            size = shelf.needed(params, self._source(params.database, ctx).size(params))
+            free = shelf.free()
+        return Preview(words.estimated(size, free, shelf.directory))
+
+    @action(changes=False, repeat="safe", timeout=900, typical=2)
+    def list_backups(self, params: ListParams, ctx: Context) -> Report[ListData]:
+        """List the backups of a database, newest first, and say which are damaged."""
+        shelf = self._shelf(params.database)
+        sound = whole if params.check else complete
+        with told(f"The backups of {params.database} could not be listed", shelf):
+            listed = [Listed.of(manifest, sound=sound(manifest)) for manifest in shelf.manifests()]
+        return words.listed(params, ListData.of(listed))
+
+    @action(changes=True, repeat="safe", timeout=900, typical=5, target="database:{database}")
+    def prune_backups(self, params: PruneParams, ctx: Context) -> Report[PruneData]:
+        """Remove the backups that the retention rule lets go; the newest good one always stays."""
+        shelf = self._shelf(params.database)
+        with told(f"The backups of {params.database} were not all pruned", shelf):
+            gone = self._gone(params, shelf, ctx)
+            for manifest in gone:
+                shelf.remove(manifest)
+            data = PruneData.of(gone, kept=len(shelf.manifests()))
+        return words.pruned(params.database, data)
+
+    @prune_backups.preview
+    def show_what_would_go(self, params: PruneParams, ctx: Context) -> Preview:
+        shelf = self._shelf(params.database)
+        with told(f"The backups of {params.database} could not be read", shelf):
+            gone = self._gone(params, shelf, ctx)
+            left = len(shelf.manifests()) - len(gone)
+        return Preview(words.would_go(gone, left), [manifest.file.name for manifest in gone])
+
+    @action(
+        changes=True,
+        repeat="unsafe",
+        timeout=3600,
+        typical=300,
+        target="database:{database}",
+        criteria={"database_restored": (check("restored", "eq", True),)},
+    )
+    def restore_database(self, params: RestoreParams, ctx: Context) -> Report[RestoreData]:
+        """Restore a backup into a new database and swap it in; the old one is kept under another name."""
+        began, shelf = time.monotonic(), self._shelf(params.database)
+        with told(f"{params.database} was NOT restored and is as it was", shelf):
+            manifest = _restorable(shelf, params.backup)
+            ctx.progress("restoring beside the database")
+            copied = Copied(manifest.data.sha256, manifest.data.tables, manifest.counts, about=manifest.about)
+            source = self._source(params.database, ctx)
+            kept = source.restore(manifest.file, copied, tag(ctx.key), stamp=stamp(ctx.now()))
+        return words.restored(params.database, RestoreData.of(manifest, kept, time.monotonic() - began))
+
+    @restore_database.preview
+    def show_the_swap(self, params: RestoreParams, ctx: Context) -> Preview:
+        shelf = self._shelf(params.database)
+        with told(f"{params.database} cannot be restored", shelf):
+            manifest = _restorable(shelf, params.backup)
+            present = self._source(params.database, ctx).present()
+        text = words.would_swap(params.database, manifest, present)
+        return Preview(text, {"sha256": manifest.data.sha256, "present": present})
+
+    @restore_database.before
+    def note_whether_there_is_one(self, params: RestoreParams, ctx: Context) -> dict[str, Any]:
+        return {"present": self._source(params.database, ctx).present()}
+
+    @restore_database.probe
+    def find_out(self, params: RestoreParams, ctx: Context) -> Report[RestoreData] | Verdict:
+        """The swap is one moment: before it nothing happened, after it everything did."""
+        shelf = self._shelf(params.database)
+        with told("It is not known whether the restore happened", shelf):
+            manifest = shelf.named(params.backup)
+            kept = self._source(params.database, ctx).restored(manifest.file, tag(ctx.key))
+        if kept is None:
+            return Verdict.did_not_run
+        return words.restored(params.database, RestoreData.of(manifest, kept, 0.0))
+
+    def _shelf(self, database: str) -> Shelf:
+        return Shelf(Path(self._need(database, "directory")).absolute(), database)
+
+    def _keep(self, database: str) -> Keep:
         try:
-            if found := shelf.find():
-                return Report.ok(
-                    f"{_summary(params, found)}; made by an earlier attempt, checked again", found
-                )
-            data = _back_up(_source(entry, params, ctx), shelf)
-        except Damaged as error:
+            return Keep.model_validate(self.entry("databases", database).get("keep") or {})
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            where = ".".join(str(part) for part in ("keep", *wrong["loc"]))
             raise Permanent(
-                f"{params.database} was NOT backed up, the copy failed its check: {error}."
-            ) from error
-        except OSError as error:
+                f"[inventory.databases.{database}] has a wrong {where}: {wrong['msg']}."
+            ) from None
+
+    def _gone(self, params: PruneParams, shelf: Shelf, ctx: Context) -> list[Manifest]:
+        keep = Keep(last=params.keep_last) if params.keep_last else self._keep(params.database)
+        if keep.asks_nothing():
             raise Permanent(
-                f"{params.database} was NOT backed up: {error}. Check {shelf.directory}."
-            ) from error
-        return Report.ok(_summary(params, data), data)
-
-
-@dataclass(frozen=True)
-class Shelf:
-    """The directory of a database's backups. What bears its final name there is whole and has a manifest."""
-
-    directory: Path
-    params: BackupParams
-    ctx: Context
-
-    def find(self) -> BackupData | None:
-        """The backup that this step already made, if its checksum still holds."""
-        own = (manifest.data for manifest in self._manifests() if manifest.key == self.ctx.key)
-        return next((data for data in own if checksum(Path(data.path)) == data.sha256), None)
-
-    @contextmanager
-    def partial(self, suffix: str) -> Iterator[Path]:
-        """An empty file, for this user only, that is gone afterwards unless it was kept."""
-        self._sweep()
-        path = (
-            self.directory
-            / f"{self._stem()}-{self.ctx.now().astimezone(UTC):%Y%m%dT%H%M%SZ}-{self._tag()}.{suffix}.partial"
-        )
-        _create(path)
-        try:
-            yield path
-        finally:
-            path.unlink(missing_ok=True)
-
-    def keep(self, partial: Path, data: BackupData) -> None:
-        """Put the backup in its place; the last rename is the moment from which there is one."""
-        place = partial.with_suffix("")
-        draft = place.with_name(f"{place.name}.json.partial")
-        manifest = Manifest(key=self.ctx.key, made_at=self.ctx.now(), data=data, **self.params.model_dump())
-        _create(draft)
-        draft.write_text(manifest.model_dump_json(indent=2))
-        for file in (draft, partial):
-            _sync(file)
-            file.rename(file.with_suffix(""))
-            _sync(self.directory)
-
-    def check_room(self, size: int) -> None:
-        """A full disk is better noticed before the work than after it."""
-        earlier = [m for m in self._manifests() if m.backup_type == self.params.backup_type]
-        last = max(earlier, key=lambda manifest: manifest.made_at).data.bytes if earlier else 0
-        needed, free = max(int(1.3 * last), size), shutil.disk_usage(self.directory).free
-        if free < needed:
-            raise Permanent(
-                f"{self.params.database} was NOT backed up: {self.directory} has {_human(free)} free and "
-                f"about {_human(needed)} are needed. Free some space, then run it again."
+                f"Nothing says which backups of {params.database} may go. Give keep_last, or write "
+                f"keep = {{ last = 7, days = 30 }} into [inventory.databases.{params.database}]."
             )
+        return expendable(trusted(shelf.manifests()), keep, ctx.now())
 
-    def _manifests(self) -> Iterator[Manifest]:
-        for place in self.directory.glob(f"{self._stem()}-*.json"):
-            try:
-                manifest = Manifest.model_validate_json(place.read_bytes())
-            except ValidationError:
-                continue
-            if manifest.database == self.params.database and place.with_suffix("").is_file():
-                yield manifest
+    def _source(self, database: str, ctx: Context) -> Source:
+        kind = self._need(database, "kind")
+        if kind == "sqlite":
+            return Sqlite(Path(self._need(database, "path")), ctx)
+        if kind != "postgres":
+            raise Permanent(f"[inventory.databases.{database}] has kind '{kind}'; known: sqlite, postgres.")
+        client = self._client(database, "url_env", ctx)
+        beside = bool(self.entry("databases", database).get("scratch_url_env"))
+        return Postgres(client, self._client(database, "scratch_url_env", ctx) if beside else client)
 
-    def _sweep(self) -> None:
-        """What a crashed attempt of this step left; called only when it made no good backup."""
-        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for left in self.directory.glob(f"{self._stem()}-*-{self._tag()}.*"):
-            left.unlink()
+    def _client(self, database: str, word: str, ctx: Context) -> Client:
+        variable = self._need(database, word)
+        if not (url := os.environ.get(variable)):
+            raise Permanent(
+                f"{variable} is not set where the workers run; it must hold the URL of {database}."
+            )
+        return Client(variable, url, ctx)
 
-    def _stem(self) -> str:
-        return re.sub(r"[^\w.-]", "_", self.params.database)
-
-    def _tag(self) -> str:
-        return hashlib.sha256(self.ctx.key.encode()).hexdigest()[:12]
-
-
-def checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    def _need(self, database: str, word: str) -> str:
+        entry: dict[str, Any] = self.entry("databases", database)
+        if not entry.get(word):
+            raise Permanent(f"[inventory.databases.{database}] in signoff.toml needs '{word}'.")
+        return str(entry[word])
 
 
-def _back_up(source: Source, shelf: Shelf) -> BackupData:
+@contextmanager
+def told(outcome: str, shelf: Shelf) -> Iterator[None]:
+    """What state things were left in, first; then why."""
+    try:
+        yield
+    except Damaged as error:
+        raise Permanent(f"{outcome}, the copy failed its check: {error}.") from error
+    except OSError as error:
+        raise Permanent(f"{outcome}: {error}. Check {shelf.directory}.") from error
+
+
+def _back_up(source: Source, shelf: Shelf, params: BackupParams, ctx: Context) -> Manifest:
+    """Made, read back, perhaps restored for a test, and only then put in its place."""
     began = time.monotonic()
-    size = source.size()
-    with shelf.partial(source.suffix) as partial:
-        shelf.check_room(size)
-        shelf.ctx.progress("copying")
-        wanted = source.dump(partial)
-        shelf.ctx.progress("reading the copy back")
-        sha256 = checksum(partial)
-        compare(wanted, source.read(partial))
-        data = _data(partial, sha256, wanted, time.monotonic() - began)
-        shelf.keep(partial, data)
-    return data
+    needed, free = shelf.needed(params, source.size(params)), shelf.free()
+    if free < needed:
+        raise Permanent(words.no_room(params.database, needed, free, shelf.directory))
+    with shelf.partial(ctx.key, ctx.now(), source.suffix) as partial:
+        ctx.progress("copying and reading back")
+        copied = source.copy(partial, params, count=params.restore_test)
+        if params.restore_test:
+            ctx.progress("restoring it into a scratch database")
+            source.rehearse(partial, params, copied.counts or {}, tag(ctx.key))
+        made = _manifest(partial, copied, params, ctx, time.monotonic() - began)
+        shelf.keep(partial, made)
+    return made
 
 
-def _data(partial: Path, sha256: str, wanted: Contents, seconds: float) -> BackupData:
-    return BackupData(
-        path=str(partial.with_suffix("")),
+def _manifest(partial: Path, copied: Copied, params: BackupParams, ctx: Context, seconds: float) -> Manifest:
+    place = partial.with_suffix("")
+    data = BackupData(
+        path=str(place),
         bytes=partial.stat().st_size,
-        sha256=sha256,
-        tables=len(wanted.tables),
-        rows=wanted.count(),
+        sha256=copied.sha256,
+        tables=copied.tables,
+        rows=None if copied.counts is None else sum(copied.counts.values()),
         verified=True,
+        level="restore-tested" if params.restore_test else "read-verified",
         seconds=round(seconds, 2),
     )
-
-
-def _source(entry: dict[str, Any], params: BackupParams, ctx: Context) -> Source:
-    schema_only = params.backup_type == "schema_only"
-    if _need(entry, "kind", params) == "sqlite":
-        return Sqlite(Path(_need(entry, "path", params)), schema_only)
-    if entry["kind"] != "postgres":
-        raise Permanent(
-            f"[inventory.databases.{params.database}] has kind '{entry['kind']}'; known: sqlite, postgres."
-        )
-    variable = _need(entry, "url_env", params)
-    if not (url := os.environ.get(variable)):
-        raise Permanent(
-            f"{variable} is not set where the workers run; it must hold the URL of {params.database}."
-        )
-    return Postgres(variable, url, schema_only, ctx)
-
-
-def _need(entry: dict[str, Any], word: str, params: BackupParams) -> str:
-    if not entry.get(word):
-        raise Permanent(f"[inventory.databases.{params.database}] in signoff.toml needs '{word}'.")
-    return str(entry[word])
-
-
-def _summary(params: BackupParams, data: BackupData) -> str:
-    what = "backed up" if params.backup_type == "full" else "backed up (schema only)"
-    tables = "1 table" if data.tables == 1 else f"{data.tables} tables"
-    return (
-        f"{params.database} {what}: {_human(data.bytes)}, {tables}, "
-        "read back and checksummed (not restore-tested)"
+    return Manifest(
+        key=ctx.key,
+        made_at=ctx.now(),
+        about=copied.about,
+        counts=copied.counts,
+        data=data,
+        file=place,
+        **params.model_dump(include={"database", "backup_type", "tables"}),
     )
 
 
-def _human(size: int) -> str:
-    power = min((len(str(size)) - 1) // 3, len(UNITS) - 1)
-    return f"{size / 1000**power:.1f} {UNITS[power]}" if power else f"{size} bytes"
-
-
-def _create(path: Path) -> None:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _restorable(shelf: Shelf, name: str) -> Manifest:
+    """Only the whole of a database can take its place."""
+    manifest = shelf.named(name)
+    if manifest.backup_type != "full":
+        raise Permanent(
+            f"'{name}' is a backup of type {manifest.backup_type}; only a full one can be swapped in."
+        )
+    if not whole(manifest):
+        raise Damaged(f"'{name}' is not what was verified on {manifest.made_at:%Y-%m-%d %H:%M} UTC")
+    return manifest

@@ -1,19 +1,28 @@
-"""What a copy of a database must contain; and how an SQLite database is copied into a file and read back."""
+"""What a copy of a database must contain, and what a kind of database must be able to do."""
 
-import sqlite3
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
-from workers.base import Permanent, Transient
+from pydantic import Field
 
-OWN = "sqlite_master WHERE sql IS NOT NULL AND name NOT GLOB 'sqlite_*'"
-VIRTUAL = "(sql LIKE 'CREATE VIRTUAL%')"
+from workers.base import Params
+
+BackupType = Literal["full", "schema_only", "tables"]
+Counts = dict[str, int]
 
 
 class Damaged(Exception):
     """The copy cannot be read back as what was copied."""
+
+
+class Scope(Params):
+    """What of a database is copied: all of it, its schema, or some tables."""
+
+    backup_type: BackupType = "full"
+    tables: tuple[str, ...] = Field(
+        (), max_length=500, description="only with backup_type tables: their names, or schema.name"
+    )
 
 
 @dataclass(frozen=True)
@@ -23,22 +32,39 @@ class Contents:
     tables: frozenset[str]
     rows: dict[str, int | None]
 
-    def count(self) -> int | None:
-        counted = [number for number in self.rows.values() if number is not None]
-        return sum(counted) if len(counted) == len(self.rows) else None
+
+@dataclass(frozen=True)
+class Copied:
+    """A copy that was read back. `counts`: the rows of each table at the moment it was taken, if counted."""
+
+    sha256: str
+    tables: int
+    counts: Counts | None = None
+    about: dict[str, str] = field(default_factory=dict)
 
 
 class Source(Protocol):
+    """One database, whatever its kind."""
+
     suffix: ClassVar[str]
 
-    def size(self) -> int:
+    def size(self, scope: Scope) -> int:
         """About how many bytes a copy may take."""
 
-    def dump(self, target: Path) -> Contents:
-        """Write the copy into that file; what was in the database at that moment."""
+    def copy(self, target: Path, scope: Scope, *, count: bool) -> Copied:
+        """Write the copy into that file and read it back. Damaged when that is not what was copied."""
 
-    def read(self, target: Path) -> Contents:
-        """Read the whole copy; what is in it. Damaged when it cannot be read."""
+    def rehearse(self, backup: Path, scope: Scope, counts: Counts, tag: str) -> None:
+        """Restore it beside everything else and count. Damaged when rows or tables are missing."""
+
+    def present(self) -> bool:
+        """Whether there is such a database now."""
+
+    def restore(self, backup: Path, copied: Copied, tag: str, *, stamp: str) -> str:
+        """Put the backup in the database's place; the name under which the old one is kept, or ""."""
+
+    def restored(self, backup: Path, tag: str) -> str | None:
+        """The name that the restore of that tag gave the old one ("" for none); None if it did not happen."""
 
 
 def compare(wanted: Contents, found: Contents) -> None:
@@ -49,60 +75,13 @@ def compare(wanted: Contents, found: Contents) -> None:
         raise Damaged(f"the copy lacks {len(lacking)} tables and the rows of {len(differing)}")
 
 
-@dataclass(frozen=True)
-class Sqlite:
-    path: Path
-    schema_only: bool
-    suffix: ClassVar[str] = "sqlite"
-
-    def size(self) -> int:
-        if not self.path.is_file():
-            raise Permanent(f"The database file {self.path} does not exist. Check its path in signoff.toml.")
-        return self.path.stat().st_size
-
-    def dump(self, target: Path) -> Contents:
-        try:
-            with closing(_open(self.path, "mode=ro")) as source, closing(sqlite3.connect(target)) as copy:
-                source.execute("BEGIN")  # rows are counted and copied in one snapshot
-                wanted = _sqlite_contents(source, with_rows=not self.schema_only)
-                _copy_schema(source, copy) if self.schema_only else source.backup(copy)
-        except sqlite3.DatabaseError as error:
-            kind = Transient if "locked" in str(error) else Permanent
-            raise kind(f"{self.path.name} was not backed up: SQLite says '{error}'.") from error
-        return wanted
-
-    def read(self, target: Path) -> Contents:
-        try:
-            with closing(_open(target, "mode=ro&immutable=1")) as copy:
-                said = [row[0] for row in copy.execute("PRAGMA integrity_check(5)")]
-                if said != ["ok"]:
-                    raise Damaged(f"SQLite's integrity check says: {'; '.join(said)}")
-                return _sqlite_contents(copy, with_rows=not self.schema_only)
-        except sqlite3.DatabaseError as error:
-            raise Damaged(f"SQLite says: {error}") from error
-
-
-def _open(path: Path, options: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.resolve().as_uri()}?{options}", uri=True, timeout=30, isolation_level=None)
-
-
-def _sqlite_contents(connection: sqlite3.Connection, *, with_rows: bool) -> Contents:
-    found = connection.execute(f"SELECT name, {VIRTUAL} FROM {OWN} AND type = 'table'").fetchall()  # noqa: S608 # constants
-    # A virtual table keeps its rows in ordinary ones beside it, and its module may be missing here.
-    counted = [name for name, virtual in found if with_rows and not virtual]
-    return Contents(frozenset(name for name, _ in found), {name: _rows(connection, name) for name in counted})
-
-
-def _rows(connection: sqlite3.Connection, table: str) -> int:
-    quoted = table.replace('"', '""')
-    number: int = connection.execute(f'SELECT count(*) FROM "{quoted}"').fetchone()[0]  # noqa: S608 # quoted
-    return number
-
-
-def _copy_schema(source: sqlite3.Connection, copy: sqlite3.Connection) -> None:
-    """Virtual tables first: they make tables of their own, which must not be made again."""
-    order = f"NOT {VIRTUAL}, type <> 'table', rowid"
-    for name, made in source.execute(f"SELECT name, sql FROM {OWN} ORDER BY {order}"):  # noqa: S608 # constants
-        if not copy.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)).fetchone():
-            copy.execute(made)
-    copy.commit()
+def compare_counts(wanted: Counts, found: Counts) -> None:
+    """Damaged when a restored table has other rows than the database had; the first few are named."""
+    wrong = [
+        f"{name} has {found.get(name, 'no')} rows instead of {number}"
+        for name, number in sorted(wanted.items())
+        if found.get(name) != number
+    ]
+    if wrong:
+        more = f" and {len(wrong) - 3} more" if len(wrong) > 3 else ""
+        raise Damaged(f"restored, {'; '.join(wrong[:3])}{more}")

@@ -1,148 +1,185 @@
-"""How a PostgreSQL database is copied into a file and read back: pg_dump and pg_restore, told no secret."""
+"""How a PostgreSQL database is copied into a file and read back, all in one snapshot of it."""
 
-import os
+import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from workers.base import Permanent
+from workers.builtin import pg_restoring, relay
+from workers.builtin.dumps import Contents, Copied, Counts, Damaged, Scope, compare
+from workers.builtin.pg_client import LOCK_WAIT, Client, Connection, line, need_tools, one, relayed
+from workers.builtin.pg_server import Server, layout_of
 
-from workers import process
-from workers.base import Context, Permanent, Transient
-from workers.builtin.dumps import Contents, Damaged
-from workers.process import Finished
-
-DUMP_SECONDS, READ_SECONDS = 1500.0, 300.0
+DUMP_SECONDS, LIST_SECONDS = 1500.0, 300.0
+# The relay compresses, four times as fast as pg_dump would; that pays for reading the file back meanwhile.
+DUMP = ("pg_dump", "-Fc", "-Z0", "-w", f"--lock-wait-timeout={LOCK_WAIT}")
+BY_HAND = "gunzip -c FILE | pg_restore --dbname=DATABASE"
 TOC = re.compile(r"^\d+; \d+ (\d+) TABLE (DATA )?(?!ATTACH )", re.MULTILINE)
+ABOUT = {
+    "server": re.compile(r"^;\s+Dumped from database version: (.*)$", re.MULTILINE),
+    "tool": re.compile(r"^;\s+Dumped by pg_dump version: (.*)$", re.MULTILINE),
+}
 CATALOGUE = """
-    SELECT c.oid::text, c.relkind = 'r' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    SELECT c.oid::text, n.nspname, c.relname, c.relkind = 'r', pg_table_size(c.oid)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p') AND c.relpersistence <> 't'
       AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
       AND NOT EXISTS (SELECT FROM pg_depend d
                       WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
 """
-SIZE = (
-    "SELECT coalesce(sum(pg_table_size(oid)), 0)::bigint FROM pg_class WHERE relkind = 'r' AND oid >= 16384"
-)
-# What PostgreSQL says, whether trying again can help, and what a person should know.
-SAYINGS: tuple[tuple[str, type[Transient] | type[Permanent], str], ...] = (
-    (
-        "password authentication failed|no password supplied",
-        Permanent,
-        "The login was refused. Check {variable}",
-    ),
-    ('database ".*" does not exist', Permanent, "There is no such database. Check {variable}"),
-    ('role ".*" does not exist', Permanent, "There is no such user. Check {variable}"),
-    ("No space left on device", Permanent, "The disk is full. Free space in the backup directory"),
-    ("version mismatch", Permanent, "pg_dump is older than the server. Install the server's client tools"),
-    ("permission denied", Permanent, "The user may not read everything. Grant it pg_read_all_data"),
-    ("lock timeout|LOCK TABLE", Transient, "A table stayed locked by somebody else. Nothing was changed"),
-    ("refused|timeout expired|translate host|starting up|closed the conn", Transient, "No server answers"),
-)
+CHILDREN = "SELECT inhparent::text, inhrelid::text FROM pg_inherits"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of the catalogue; `plain` ones hold rows themselves."""
+
+    oid: str
+    schema: str
+    name: str
+    plain: bool
+    size: int
+
+    @property
+    def full(self) -> str:
+        return f"{self.schema}.{self.name}"
 
 
 @dataclass(frozen=True)
 class Postgres:
-    variable: str
-    url: str = field(repr=False)
-    schema_only: bool
-    ctx: Context = field(repr=False)
-    suffix: ClassVar[str] = "dump"
+    client: Client
+    scratch: Client  # where a backup is restored for a test
+    suffix: ClassVar[str] = "dump.gz"
 
-    def size(self) -> int:
-        with self._connect() as connection:
-            tables = connection.execute(SIZE).fetchone()
-        return 0 if self.schema_only or tables is None else int(tables[0] * 0.6)
+    def size(self, scope: Scope) -> int:
+        with self.client.connect() as connection:
+            tables = chosen(connection, scope)
+        return 0 if scope.backup_type == "schema_only" else int(sum(table.size for table in tables) * 0.6)
 
-    def dump(self, target: Path) -> Contents:
-        options = ["-Fc", "-Z1", "-w", "--lock-wait-timeout=30s", "-f", str(target)]
-        options += ["--schema-only"] if self.schema_only else []
-        with self._connect() as connection, self._login() as (login, env):
+    def copy(self, target: Path, scope: Scope, *, count: bool) -> Copied:
+        need_tools("pg_dump", "pg_restore")
+        with self.client.connect() as connection:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             connection.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-            # pg_dump works in this transaction's snapshot: a table made meanwhile is no false alarm.
-            snapshot = connection.execute("SELECT pg_export_snapshot()").fetchone() or ("",)
-            rows = connection.execute(CATALOGUE).fetchall()
-            words = ["pg_dump", *options, f"--snapshot={snapshot[0]}", f"--dbname={login}"]
-            self._succeed(self._run(words, DUMP_SECONDS, env))
-        data = [] if self.schema_only else [oid for oid, plain in rows if plain]
-        return Contents(frozenset(oid for oid, _ in rows), dict.fromkeys(data))
+            connection.execute("SET LOCAL statement_timeout = 0")
+            # pg_dump works in this transaction's snapshot: what others write meanwhile is no false alarm.
+            snapshot = str(one(connection, "SELECT pg_export_snapshot()"))
+            tables = chosen(connection, scope)
+            counts = counted(connection, tables, scope) if count else None
+            layout = layout_of(connection, self.client.database)
+            sha256 = self._dump(target, [*_options(scope, tables), f"--snapshot={snapshot}"])
+        listing = self._list(target)
+        compare(_wanted(tables, scope), contents(listing))
+        return Copied(sha256, len(tables), counts, about(listing) | layout | {"restore_by_hand": BY_HAND})
 
-    def read(self, target: Path) -> Contents:
-        # The list alone proves nothing: it is right even when the data behind it is gone.
-        whole = self._run(["pg_restore", "-f", os.devnull, str(target)], READ_SECONDS, {})
-        if whole.returncode:
-            raise Damaged(f"pg_restore says: {_line(whole.text())}")
-        listed = self._run(["pg_restore", "--list", str(target)], READ_SECONDS, {})
-        entries = TOC.findall(listed.log.read_text(errors="replace"))
-        return Contents(
-            frozenset(oid for oid, data in entries if not data), {oid: None for oid, data in entries if data}
-        )
+    def rehearse(self, backup: Path, scope: Scope, counts: Counts, tag: str) -> None:
+        with self.client.connect() as connection:
+            layout = layout_of(connection, self.client.database)
+        pieces = pg_restoring.PIECES if scope.backup_type == "tables" else []
+        pg_restoring.rehearse(self.scratch, tag, layout, backup, pieces, counts)
 
-    def _run(self, words: list[str], seconds: float, env: dict[str, str]) -> Finished:
-        done = process.run(
-            words,
-            cwd=self.ctx.scratch,
-            env=env,
-            timeout=seconds,
-            scratch=self.ctx.scratch,
-            key=self.ctx.key,
-            cancelled=self.ctx.cancelled,
-        )
-        if done.cancelled:
-            raise Permanent("The backup was cancelled. No backup was kept; the database is unchanged.")
-        if done.timed_out:
-            raise Permanent(f"{words[0]} did not finish within {seconds:.0f} s. No backup was kept.")
-        return done
+    def present(self) -> bool:
+        return Server(self.client).exists(self.client.database)
 
-    def _succeed(self, done: Finished) -> None:
+    def restore(self, backup: Path, copied: Copied, tag: str, *, stamp: str) -> str:
+        need_tools("pg_restore")
+        return pg_restoring.restore(self._restorer(), backup, copied, tag, stamp)
+
+    def restored(self, backup: Path, tag: str) -> str | None:
+        return pg_restoring.restored(self._restorer(), tag)
+
+    def _restorer(self) -> Client:
+        return replace(self.client, unharmed="The database was NOT restored and is as it was")
+
+    def _dump(self, target: Path, options: list[str]) -> str:
+        """The digest of what pg_restore read and the disk has."""
+        with self.client.login() as (login, env):
+            words = relayed("pack", target, [*DUMP, *options, f"--dbname={login}"])
+            done = self.client.run(words, DUMP_SECONDS, env, on_line=self._progress)
+        if done.returncode == relay.UNREADABLE:
+            raise Damaged(f"pg_restore says: {line(done.text())}")
+        if done.returncode == relay.CHANGED:
+            raise Damaged("what lies on the disk is not what was written; check the disk")
         if done.returncode:
-            raise explain(done.text(), self.variable)
+            raise self.client.explain(done.text())
+        return str(json.loads(done.text().strip().splitlines()[-1])["sha256"])
 
-    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
-        try:
-            return psycopg.connect(self.url, connect_timeout=10, application_name="signoff db-backup")
-        except psycopg.OperationalError as error:
-            raise explain(str(error), self.variable) from None
-        except psycopg.ProgrammingError:  # its text may quote the URL, and so the password
-            raise Permanent(
-                f"{self.variable} holds no URL of the form postgresql://user@host/name."
-            ) from None
+    def _progress(self, said: str) -> None:
+        with suppress(ValueError, TypeError, KeyError):  # whatever else pg_dump has to say is in its log
+            self.client.ctx.progress(f"{int(json.loads(said)['written']) / 1e6:.0f} MB written")
 
-    @contextmanager
-    def _login(self) -> Iterator[tuple[str, dict[str, str]]]:
-        """Connection words without the password, and the variable that names the file which holds it."""
-        words = conninfo_to_dict(self.url)
-        password = words.pop("password", None)
-        if password is None:
-            yield make_conninfo("", **words), {}
-            return
-        place = self.ctx.scratch.absolute() / "pgpass"
-        for left in place.parent.parent.glob("*/pgpass"):  # by an earlier attempt that was killed
-            left.unlink()
-        try:
-            with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write("*:*:*:*:" + re.sub(r"([\\:])", r"\\\1", str(password)) + "\n")
-            yield make_conninfo("", **words), {"PGPASSFILE": str(place)}
-        finally:
-            place.unlink(missing_ok=True)
+    def _list(self, target: Path) -> str:
+        done = self.client.run(relayed("feed", target, ["pg_restore", "--list"]), LIST_SECONDS, {})
+        if done.returncode:
+            raise Damaged(f"pg_restore says: {line(done.text())}")
+        return done.log.read_text(errors="replace")
 
 
-def explain(text: str, variable: str) -> Transient | Permanent:
-    """PostgreSQL's own words, with what they mean for the person who reads them."""
-    said = _line(text)
-    for pattern, kind, meaning in SAYINGS:
-        if re.search(pattern, text):
-            return kind(f"{meaning.format(variable=variable)}. No backup was made: {said}")
-    return Permanent(f"No backup was made: {said}")
+def contents(listing: str) -> Contents:
+    """What pg_restore lists. Alone it proves nothing: it is right even when the data behind it is gone."""
+    entries = TOC.findall(listing)
+    return Contents(
+        frozenset(oid for oid, data in entries if not data), {oid: None for oid, data in entries if data}
+    )
 
 
-def _line(text: str) -> str:
-    """The one line that says what went wrong."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if "error:" in line or "FATAL" in line]
-    return (told or lines or ["it gave no reason"])[0][:300]
+def about(listing: str) -> dict[str, str]:
+    found = {word: pattern.search(listing) for word, pattern in ABOUT.items()}
+    return {word: match[1].strip() for word, match in found.items() if match}
+
+
+def chosen(connection: Connection, scope: Scope) -> list[Table]:
+    """The tables in that scope. A name must mean one table; a partitioned one brings its partitions."""
+    known = {table.oid: table for table in (Table(*row) for row in connection.execute(CATALOGUE))}
+    if scope.backup_type != "tables":
+        return [*known.values()]
+    children: dict[str, list[str]] = {}
+    for parent, child in connection.execute(CHILDREN):
+        children.setdefault(parent, []).append(child)
+    found: dict[str, Table] = {}
+    waiting = [pick(word, [*known.values()]).oid for word in scope.tables]
+    while waiting:
+        oid = waiting.pop()
+        if oid in known and oid not in found:
+            found[oid] = known[oid]
+            waiting += children.get(oid, [])
+    return [*found.values()]
+
+
+def pick(word: str, known: list[Table]) -> Table:
+    """The one table that a word means: schema.name, or a name that only one schema has."""
+    exact = [table for table in known if table.full == word]
+    found = exact or [table for table in known if table.name == word]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise Permanent(f"'{word}' may be {' or '.join(sorted(table.full for table in found))}: say which.")
+    raise Permanent(f"There is no table '{word}' that can be backed up. Nothing was done.")
+
+
+def counted(connection: Connection, tables: list[Table], scope: Scope) -> Counts:
+    plain = [(table.schema, table.name) for table in tables if table.plain]
+    if scope.backup_type == "schema_only":
+        return dict.fromkeys((".".join(names) for names in plain), 0)
+    return pg_restoring.counts(connection, plain)
+
+
+def _options(scope: Scope, tables: list[Table]) -> list[str]:
+    if scope.backup_type == "schema_only":
+        return ["--schema-only"]
+    if scope.backup_type == "tables":
+        return [f"--table={_exactly(table.schema)}.{_exactly(table.name)}" for table in tables]
+    return []
+
+
+def _exactly(word: str) -> str:
+    """A pattern that matches only this: quoted, nothing in it is a wildcard."""
+    return '"' + word.replace('"', '""') + '"'
+
+
+def _wanted(tables: list[Table], scope: Scope) -> Contents:
+    data = [] if scope.backup_type == "schema_only" else [table.oid for table in tables if table.plain]
+    return Contents(frozenset(table.oid for table in tables), dict.fromkeys(data))
