@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from storage.contract import fingerprint
-from tests.test_http_check import SECRET, Page, Site, nowhere, serving
-from tests.test_test_runner import context
+from tests.loopback import SECRET, Page, Site, nowhere, serving
+from tests.scratch import context
 from workers.base import Permanent, Report, Transient
-from workers.builtin.data_retrieval import DataRetrieval, FetchParams, next_link
+from workers.builtin.data_retrieval import DataRetrieval, FetchParams
+from workers.builtin.paging import next_link
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_all_rows_are_in_the_file_and_the_first_fifty_in_the_report(site: Site, 
     assert report.status == "succeeded"
     assert report.summary == "metrics /errors: 168 rows, 4 columns, 10.3 kB, 1 page"
     assert report.data.columns == ["hour", "service", "errors", "rate"]
-    assert report.data.rows == rows(0, 50)
+    assert report.data.sample == rows(0, 50)
     assert in_file(report) == rows(0, 168)
     assert report.artifacts == (report.data.file,)
     assert not report.data.truncated
@@ -72,13 +73,13 @@ def test_a_list_inside_the_document_is_found_by_its_path(site: Site, tmp_path: P
 
     report = fetch(tmp_path, site, rows="data.items")
 
-    assert report.data.rows == [{"a": 1}, {"value": "plain"}, {"value": None}]
+    assert report.data.sample == [{"a": 1}, {"value": "plain"}, {"value": None}]
 
 
 def test_one_object_is_one_row(site: Site, tmp_path: Path) -> None:
     site.pages["/errors"] = Page('{"errors": 3}')
 
-    assert fetch(tmp_path, site).data.rows == [{"errors": 3}]
+    assert fetch(tmp_path, site).data.sample == [{"errors": 3}]
 
 
 @pytest.mark.parametrize(
@@ -181,6 +182,91 @@ def test_pages_in_a_circle_are_refused(site: Site, tmp_path: Path) -> None:
         fetch(tmp_path, site)
 
 
+def test_pages_are_followed_by_a_cursor(site: Site, tmp_path: Path) -> None:
+    site.pages["/errors?team=a"] = Page(json.dumps({"items": rows(0, 2), "meta": {"next": "c&2"}}))
+    site.pages["/errors?team=a&after=c%262"] = Page(json.dumps({"items": rows(2, 4), "meta": {"next": 3}}))
+    site.pages["/errors?team=a&after=3"] = Page(json.dumps({"items": rows(4, 5), "meta": {"next": ""}}))
+    entry = {"cursor_field": "meta.next", "cursor_param": "after"}
+
+    report = fetch(tmp_path, site, entry, rows="items", query={"team": "a"})
+
+    assert in_file(report) == rows(0, 5)
+    assert report.data.pages == 3
+
+
+def test_a_cursor_that_stays_the_same_is_refused(site: Site, tmp_path: Path) -> None:
+    body = Page(json.dumps({"items": [1], "next": "c"}))
+    site.pages |= {"/errors": body, "/errors?after=c": body}
+
+    with pytest.raises(Permanent, match="leads back to an earlier one"):
+        fetch(tmp_path, site, {"cursor_field": "next", "cursor_param": "after"}, rows="items")
+
+
+def test_pages_are_counted_until_one_is_empty(site: Site, tmp_path: Path) -> None:
+    for page in range(3):
+        site.pages[f"/errors?size=2&page={page}"] = Page(json.dumps(rows(2 * page, 2 * page + 2)))
+    site.pages["/errors?size=2&page=3"] = Page("[]")
+
+    report = fetch(tmp_path, site, {"page_param": "page", "first_page": 0}, query={"size": "2"})
+
+    assert in_file(report) == rows(0, 6)
+    assert not report.data.truncated
+
+
+def test_a_source_that_knows_no_page_numbers_is_not_read_twice(site: Site, tmp_path: Path) -> None:
+    site.pages |= {f"/errors?page={page}": Page(json.dumps(rows(0, 2))) for page in (1, 2, 3)}
+
+    with pytest.raises(Permanent, match="answers every page alike"):
+        fetch(tmp_path, site, {"page_param": "page"})
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"cursor_field": "next"}, "cursor_field and cursor_param need each other"),
+        ({"next_field": "next", "page_param": "page"}, "only one of next_field, cursor_field and page_param"),
+    ],
+)
+def test_two_ways_to_page_are_refused(entry: Any, said: str, site: Site, tmp_path: Path) -> None:
+    with pytest.raises(Permanent, match=said):
+        fetch(tmp_path, site, entry)
+
+
+def test_a_search_is_posted_where_the_operator_says_that_it_reads(site: Site, tmp_path: Path) -> None:
+    site.pages["/search"] = [
+        Page(json.dumps({"hits": rows(0, 2), "next": "c2"})),
+        Page(json.dumps({"hits": rows(2, 3), "next": None})),
+    ]
+    entry = {"post_reads": ["/search"], "cursor_field": "next", "cursor_param": "after"}
+
+    report = fetch(tmp_path, site, entry, path="/search", rows="hits", body={"service": "auth"})
+
+    assert in_file(report) == rows(0, 3)
+    assert [json.loads(body) for body in site.bodies] == [
+        {"service": "auth"},
+        {"service": "auth", "after": "c2"},
+    ]
+    assert site.asked[0][1]["Content-Type"] == "application/json"
+
+
+@pytest.mark.hostile
+def test_a_post_anywhere_else_is_refused_before_it_is_sent(site: Site, tmp_path: Path) -> None:
+    with pytest.raises(Permanent, match=r"/errors is not among post_reads .* Nothing was sent"):
+        fetch(tmp_path, site, {"post_reads": ["/search"]}, body={})
+
+    assert site.asked == []
+
+
+@pytest.mark.hostile
+def test_a_post_is_not_redirected(site: Site, other: Site, tmp_path: Path) -> None:
+    site.pages["/search"] = Page("", 307, {"Location": f"{other.url}/search"})
+
+    with pytest.raises(Permanent, match="answered 307"):
+        fetch(tmp_path, site, {"post_reads": ["/search"]}, path="/search", body={"secret": 1})
+
+    assert other.asked == []
+
+
 @pytest.mark.parametrize(
     ("header", "target"),
     [
@@ -205,7 +291,7 @@ def test_csv_becomes_rows_and_keeps_odd_cells(site: Site, tmp_path: Path) -> Non
     assert report.summary == "metrics /errors: 3 rows, 2 columns, 46 bytes, 1 page"
     with Path(report.data.file).open(newline="") as file:
         assert list(csv.reader(file)) == [["hour", "note"], ["1", 'a, "b"'], ["2", "two\nlines"], ["3", ""]]
-    assert report.data.rows[2] == {"hour": "3", "note": None}
+    assert report.data.sample[2] == {"hour": "3", "note": None}
 
 
 @pytest.mark.parametrize(
@@ -230,7 +316,7 @@ def test_text_becomes_lines(site: Site, tmp_path: Path) -> None:
     report = fetch(tmp_path, site, format="text")
 
     assert report.summary == "metrics /errors: 2 lines, 17 bytes, 1 page"
-    assert report.data.rows == [{"line": "one"}, {"line": "two"}]
+    assert report.data.sample == [{"line": "one"}, {"line": "two"}]
 
 
 def test_a_report_stays_small_whatever_the_source_sends(site: Site, tmp_path: Path) -> None:
@@ -239,7 +325,7 @@ def test_a_report_stays_small_whatever_the_source_sends(site: Site, tmp_path: Pa
 
     report = fetch(tmp_path, site)
 
-    assert report.data.rows[0] == {"a": "y" * 500 + "…", "b": '[1, {"c": 2}]'}
+    assert report.data.sample[0] == {"a": "y" * 500 + "…", "b": '[1, {"c": 2}]'}
     assert len(report.data.columns) == 100
     assert "302 columns" in report.summary
     assert len(report.model_dump_json()) < 100_000
@@ -251,7 +337,7 @@ def test_values_that_no_database_takes_are_made_harmless(site: Site, tmp_path: P
 
     report = fetch(tmp_path, site)
 
-    assert report.data.rows == [{"big": "12345678901234567890", "nul": "ab", "lone": "?", "turn": "a"}]
+    assert report.data.sample == [{"big": "12345678901234567890", "nul": "ab", "lone": "?", "turn": "a"}]
     assert fingerprint(report.model_dump(mode="json"))
     assert in_file(report) == json.loads(odd)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, get_type_hints
 
 from storage.config import SignoffConfig
@@ -18,6 +18,10 @@ BUILTIN = {
     "command": "workers.builtin.command:Command",
     "http-check": "workers.builtin.http_check:HttpCheck",
     "data-retrieval": "workers.builtin.data_retrieval:DataRetrieval",
+    "data-processing": "workers.builtin.data_processing:DataProcessing",
+    "summary": "workers.builtin.summary:Summary",
+    "wait": "workers.builtin.wait:Wait",
+    "notify": "workers.builtin.notify:Notify",
 }
 GROUP = "signoff.workers"  # where third parties register theirs
 
@@ -51,7 +55,18 @@ class Registry:
 
 def load(config: SignoffConfig) -> Registry:
     """The workers that the configuration names."""
-    return Registry([_class(name)(config.inventory) for name in config.workers])
+    classes = {name: _class(name) for name in config.workers}
+    _distinct(classes)
+    return Registry([cls(config.inventory) for cls in classes.values()])
+
+
+def _distinct(classes: dict[str, type[Worker]]) -> None:
+    """No worker answers to the name of another."""
+    owners = {name: name for name in BUILTIN}
+    for name, cls in classes.items():
+        for word in (cls.name, *cls.aliases):
+            if owners.setdefault(word, name) != name:
+                raise BadConfig(f"The worker '{name}' also answers to '{word}', as '{owners[word]}' does.")
 
 
 def _class(name: str) -> type[Worker]:
@@ -63,7 +78,19 @@ def _class(name: str) -> type[Worker]:
     if name not in outside:
         known = ", ".join(sorted({*BUILTIN, *outside}))
         raise BadConfig(f"signoff.toml names the worker '{name}', which is not installed. Known: {known}.")
-    loaded: type[Worker] = outside[name].load()
+    return _loaded(outside[name])
+
+
+def _loaded(point: EntryPoint) -> type[Worker]:
+    """A third party's class; what cannot be one is said when the process starts, not when a step runs."""
+    try:
+        loaded = point.load()
+    except (ImportError, AttributeError) as error:
+        raise BadConfig(f"The worker '{point.name}' cannot be loaded from {point.value}: {error}.") from error
+    if not (isinstance(loaded, type) and issubclass(loaded, Worker) and loaded.name == point.name):
+        raise BadConfig(
+            f"{point.value} is not a Worker with the name '{point.name}'; see signoff worker check."
+        )
     return loaded
 
 

@@ -1,15 +1,14 @@
 """Fetches rows over HTTP from sources that the operator named: all to a file, the first to the report."""
 
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 from workers.base import Context, Named, Params, Permanent, Report, Transient, Worker, action, check
-from workers.builtin.origin import Answer, Origin, OriginEntry, UrlPath, read_entry
+from workers.builtin.origin import Answer, Origin, UrlPath, read_entry
+from workers.builtin.paging import Ask, Paged, first, following
 from workers.builtin.rows import (
     WIDEST,
     Cell,
@@ -28,8 +27,6 @@ from workers.builtin.rows import (
 from workers.output import plain
 
 UNITS = ("bytes", "kB", "MB", "GB")
-LINK = re.compile(r"<([^>]*)>([^<]*)")
-NEXT = re.compile(r';\s*rel\s*=\s*(?:"(?:[^"]*\s)?next(?:\s[^"]*)?"|next\b)', re.IGNORECASE)
 
 
 class FetchParams(Params):
@@ -38,23 +35,26 @@ class FetchParams(Params):
     query: dict[str, str] = Field(default_factory=dict)
     format: Format = "json"
     rows: str = Field(default="", max_length=200, description="dotted path to the list inside the JSON")
+    body: dict[str, JsonValue] | None = Field(
+        default=None, description="sent by POST; only where the operator says that this reads"
+    )
 
 
-class SourceEntry(OriginEntry):
-    """`[inventory.sources.*]`: what the name of a source stands for."""
+class SourceEntry(Paged):
+    """`[inventory.sources.*]`: what the name of a source stands for. POST to `post_reads` changes nothing."""
 
     timeout: float = Field(default=30.0, gt=0, le=300)
     max_bytes: int = Field(default=5 * 1024 * 1024, gt=0, le=50 * 1024 * 1024)
     pages: int = Field(default=10, ge=1, le=1000)
-    next_field: str = ""
+    post_reads: tuple[UrlPath, ...] = ()
 
 
 class FetchData(BaseModel):
-    """`rows` are the first ones, cut for reading; `file` has all. `truncated`: the source had more."""
+    """`sample` is the first rows, cut for reading; `file` has all. `truncated`: the source had more."""
 
     rows_count: int
     columns: list[str]
-    rows: list[dict[str, Cell]]
+    sample: list[dict[str, Cell]]
     bytes: int
     pages: int
     truncated: bool
@@ -66,8 +66,9 @@ class Fetched:
     """What the pages gave so far."""
 
     rows: list[Row] = field(default_factory=list)
-    bytes: int = 0
-    seen: set[str] = field(default_factory=set)
+    size: int = 0
+    seen: set[Ask] = field(default_factory=set)
+    last: bytes = b""
     truncated: bool = False
 
 
@@ -87,6 +88,7 @@ class DataRetrieval(Worker):
         },
     )
     def fetch(self, params: FetchParams, ctx: Context) -> Report[FetchData]:
+        """Fetches rows page by page from a source of the operator."""
         raw = self.entry("sources", params.source)
         entry = read_entry(SourceEntry, f"sources.{params.source}", raw)
         origin = Origin(params.source, entry, ctx.cancelled)
@@ -97,8 +99,8 @@ class DataRetrieval(Worker):
         data = FetchData(
             rows_count=len(fetched.rows),
             columns=[shorten(name, origin.hide) for name in columns[:WIDEST]],
-            rows=list(preview(fetched.rows, origin.hide)),
-            bytes=fetched.bytes,
+            sample=list(preview(fetched.rows, origin.hide)),
+            bytes=fetched.size,
             pages=len(fetched.seen),
             truncated=fetched.truncated,
             file=str(file),
@@ -108,26 +110,48 @@ class DataRetrieval(Worker):
 
 def collect(origin: Origin, entry: SourceEntry, params: FetchParams, ctx: Context) -> Fetched:
     """Page after page, until there is no next one or a limit is reached."""
-    fetched, url = Fetched(), _address(origin, params)
-    while url:
+    _may_post(entry, params)
+    fetched = Fetched()
+    ask: Ask | None = first(entry, origin.url(params.path), params.query, params.body)
+    while ask:
         if ctx.cancelled():
             raise Transient(f"{_name(params)}: stopped after {_count(len(fetched.seen), 'page')}.")
-        if url in fetched.seen:
-            raise Permanent(f"{_name(params)}: its link to the next page leads back to an earlier one.")
         if len(fetched.seen) == entry.pages:
             fetched.truncated = True
             break
-        answer = origin.get(url, limit=entry.max_bytes - fetched.bytes)
+        answer = ask.send(origin, entry.max_bytes - fetched.size)
         refuse(answer, origin, params)
         if not answer.whole:
             _too_long(fetched, entry, params)
             break
-        fetched.seen.add(url)
-        fetched.bytes += len(answer.body)
-        rows, url = _page(answer, origin, entry, params)
-        fetched.rows += rows
+        ask = _take(fetched, ask, answer, origin, entry, params)
         ctx.progress(f"{_count(len(fetched.rows), 'row')} so far")
     return fetched
+
+
+def _take(
+    fetched: Fetched, ask: Ask, answer: Answer, origin: Origin, entry: SourceEntry, params: FetchParams
+) -> Ask | None:
+    """Keep what one answer gave; what to ask next."""
+    document, rows = _read(answer, params)
+    if entry.page_param and rows and answer.body == fetched.last:
+        raise Permanent(f"{_name(params)} answers every {entry.page_param} alike; it has no such pages.")
+    fetched.seen.add(ask)
+    fetched.size += len(answer.body)
+    fetched.rows += rows
+    fetched.last = answer.body
+    after = following(entry, ask, answer, document, origin) if rows or not entry.page_param else None
+    if after in fetched.seen:
+        raise Permanent(f"{_name(params)}: its link to the next page leads back to an earlier one.")
+    return after
+
+
+def _may_post(entry: SourceEntry, params: FetchParams) -> None:
+    if params.body is not None and params.path not in entry.post_reads:
+        raise Permanent(
+            f"{_name(params)} is not among post_reads of [inventory.sources.{params.source}]: nobody says "
+            "that a POST there only reads. Nothing was sent."
+        )
 
 
 def refuse(answer: Answer, origin: Origin, params: FetchParams) -> None:
@@ -144,11 +168,6 @@ def refuse(answer: Answer, origin: Origin, params: FetchParams) -> None:
     raise Permanent(text)
 
 
-def next_link(header: str) -> str:
-    """The target of rel="next" in a Link header (RFC 8288), or ""."""
-    return next((target for target, rest in LINK.findall(header) if NEXT.search(rest)), "")
-
-
 def summary(params: FetchParams, data: FetchData, columns: int) -> str:
     counts = [_count(data.rows_count, "line" if params.format == "text" else "row")]
     counts += [_count(columns, "column")] if params.format != "text" else []
@@ -156,21 +175,15 @@ def summary(params: FetchParams, data: FetchData, columns: int) -> str:
     return f"{_name(params)}: {', '.join([*counts, _size(data.bytes), _count(data.pages, 'page')])}{more}"
 
 
-def _page(answer: Answer, origin: Origin, entry: SourceEntry, params: FetchParams) -> tuple[list[Row], str]:
-    """The rows of one answer and the address of the next, or ""."""
-    link: Any = next_link(answer.headers.get("Link", ""))
+def _read(answer: Answer, params: FetchParams) -> tuple[Any, list[Row]]:
+    """The document, where there is one, and its rows."""
     try:
         if params.format == "json":
             document = read_json(answer.body)
-            rows = _listed(document, params)
-            link = pick(document, entry.next_field) if entry.next_field else link
-        else:
-            rows = read_csv(answer.body) if params.format == "csv" else read_text(answer.body)
+            return document, _listed(document, params)
+        return None, read_csv(answer.body) if params.format == "csv" else read_text(answer.body)
     except Unreadable as error:
         raise Permanent(f"{_name(params)} did not answer with {error}.") from None
-    if link and not isinstance(link, str):
-        raise Permanent(f"{_name(params)}: next_field '{entry.next_field}' holds no link.")
-    return rows, origin.inside(answer.url, link) if link else ""
 
 
 def _listed(document: Any, params: FetchParams) -> list[Row]:
@@ -190,11 +203,6 @@ def _too_long(fetched: Fetched, entry: SourceEntry, params: FetchParams) -> None
             "(max_bytes). Ask for less."
         )
     fetched.truncated = True
-
-
-def _address(origin: Origin, params: FetchParams) -> str:
-    url = origin.url(params.path)
-    return f"{url}{'&' if '?' in url else '?'}{urlencode(params.query)}" if params.query else url
 
 
 def _write(file: Path, text: str) -> None:

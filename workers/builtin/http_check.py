@@ -7,11 +7,11 @@ from pydantic import BaseModel, Field
 
 from workers.base import Check, Context, Named, Params, Report, Transient, Worker, action, check
 from workers.builtin.origin import Answer, Origin, OriginEntry, UrlPath, read_entry
+from workers.builtin.wait import SLICE, pause
 from workers.output import plain
 
 LARGEST = 1024 * 1024
 SHOWN = 200
-SLICE = 0.2
 EXPECTED: dict[str, tuple[Check, ...]] = {"as_expected": (check("holds", "eq", True),)}
 
 
@@ -27,8 +27,9 @@ class WaitParams(CheckParams):
 
 
 class EndpointEntry(OriginEntry):
-    """`[inventory.endpoints.*]`: what the name of an endpoint stands for."""
+    """`[inventory.endpoints.*]`: what a name stands for. With `message_field` notify may post there."""
 
+    message_field: str = ""
     every_seconds: float = Field(default=2.0, gt=0, le=600)
 
 
@@ -72,7 +73,7 @@ class HttpCheck(Worker):
             if not found:
                 return Report.ok(f"{_name(params)} answered {data.status} after {_effort(data)}", data)
             ctx.progress(found)
-            if time.monotonic() + every >= until or not _pause(every, ctx):
+            if time.monotonic() + every >= until or not pause(every, ctx):
                 return _gave_up(params, ctx, found, data)
 
     def _origin(self, params: CheckParams, ctx: Context) -> tuple[Origin, float]:
@@ -103,17 +104,6 @@ def _try(origin: Origin, params: CheckParams, left: float) -> tuple[Answer | Non
     except Transient as error:
         return None, str(error).removeprefix(f"{origin.name} ").rstrip(".")
     return answer, fault(answer, params, origin)
-
-
-def _pause(seconds: float, ctx: Context) -> bool:
-    """Wait so long; False as soon as the attempt is to stop."""
-    until = time.monotonic() + seconds
-    while not ctx.cancelled():
-        left = until - time.monotonic()
-        if left <= 0:
-            return True
-        time.sleep(min(left, SLICE))
-    return False
 
 
 def _gave_up(params: WaitParams, ctx: Context, found: str, data: CheckData) -> Report[CheckData]:

@@ -1,4 +1,4 @@
-"""Reads from one HTTP origin that the operator named: no request leaves it, none of its secrets is shown."""
+"""Speaks to one HTTP origin that the operator named: no request leaves it, none of its secrets is shown."""
 
 import json
 import os
@@ -11,7 +11,15 @@ from typing import Annotated, Any, TypeVar
 from urllib.parse import quote, quote_plus, unquote, urljoin
 
 import urllib3
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    ValidationError,
+)
 from urllib3.exceptions import (
     ConnectTimeoutError,
     HTTPError,
@@ -29,8 +37,14 @@ HIDDEN = "[hidden]"
 MOVED = (301, 302, 303, 307, 308)
 REDIRECTS = 5
 PORTS = {"http": 80, "https": 443}
+BEFORE = (NameResolutionError, NewConnectionError, ConnectTimeoutError)  # nothing had been sent yet
+SEGMENTS = re.compile(r"/?[A-Za-z0-9._~!$&'()*+,;=:@%-]+(?:/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)*/?")
 
 E = TypeVar("E", bound="OriginEntry")
+
+
+class Unsent(Transient):
+    """There was no connection, so nothing can have arrived."""
 
 
 def _address(url: str) -> str:
@@ -60,13 +74,17 @@ HeaderName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 class OriginEntry(BaseModel):
-    """What the entries of an origin have in common. `headers_env` names variables, never values."""
+    """What the entries of an origin have in common. `…_env` names variables, never values.
+
+    `path_env` is for addresses that are secrets themselves, such as those of webhooks.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     url: Annotated[str, AfterValidator(_address)]
     environment: str = ""
     headers_env: dict[HeaderName, str] = {}
+    path_env: str = ""
     timeout: float = Field(default=10.0, gt=0, le=300)
 
 
@@ -95,11 +113,14 @@ class Origin:
 
     def __init__(self, name: str, entry: OriginEntry, cancelled: Callable[[], bool]) -> None:
         self.name, self.entry, self.cancelled = name, entry, cancelled
-        self._headers = {key: _secret(name, key, env) for key, env in entry.headers_env.items()}
-        self._forms = _forms(self._headers.values())
+        headers = entry.headers_env.items()
+        self._headers = {key: _secret(env, f"the header {key} of {name}") for key, env in headers}
+        self._path = _secret_path(entry.path_env, name) if entry.path_env else ""
+        self._forms = _forms([*self._headers.values(), self._path, *self._path.split("/")])
 
     def url(self, path: str) -> str:
-        return self.entry.url if path == "/" else self.entry.url.rstrip("/") + path
+        base = f"{self.entry.url.rstrip('/')}/{self._path}" if self._path else self.entry.url
+        return base if path == "/" else base.rstrip("/") + path
 
     def get(self, url: str, *, limit: int, timeout: float = 0.0, expect: int = 200) -> Answer:
         """The answer, at most `limit` bytes of it; redirects are followed inside the origin only."""
@@ -111,6 +132,11 @@ class Origin:
                 return answer
             url = self.inside(url, location)
         raise Permanent(f"{self.name} redirects more than {REDIRECTS} times.")
+
+    def post(self, url: str, body: JsonValue, *, limit: int, **headers: str) -> Answer:
+        """The answer to a document. A redirect is an answer like any other: nothing is sent twice."""
+        until = time.monotonic() + self.entry.timeout
+        return self._ask(url, limit, until, json.dumps(body).encode(), headers)
 
     def inside(self, base: str, link: str) -> str:
         """The address that a link means; one outside the origin is refused."""
@@ -132,18 +158,23 @@ class Origin:
             text = text.replace(form, HIDDEN)
         return text
 
-    def _ask(self, url: str, limit: int, until: float) -> Answer:
+    def _ask(
+        self, url: str, limit: int, until: float, sent: bytes | None = None, more: Mapping[str, str] = {}
+    ) -> Answer:
         left = max(0.05, until - time.monotonic())
-        headers = {"Accept-Encoding": "identity", "User-Agent": "signoff"} | self._headers
+        kind = {"Content-Type": "application/json"} if sent is not None else {}
+        headers = {"Accept-Encoding": "identity", "User-Agent": "signoff", **kind, **more, **self._headers}
+        how: dict[str, Any] = {"headers": headers, "preload_content": False, "redirect": False}
         try:
             with urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(total=left)) as pool:
-                response = pool.request("GET", url, headers=headers, preload_content=False, redirect=False)
+                response = pool.request("GET" if sent is None else "POST", url, body=sent, **how)
                 try:
                     body = self._body(response, limit, until)
                 finally:
                     response.close()
         except HTTPError as error:
-            raise Transient(f"{self.name} did not answer: {reason(error)}.") from error
+            fault = Unsent if isinstance(error, BEFORE) else Transient
+            raise fault(f"{self.name} did not answer: {reason(error)}.") from error
         return Answer(response.status, response.headers, body[:limit], len(body) <= limit, url)
 
     def _body(self, response: urllib3.BaseHTTPResponse, limit: int, until: float) -> bytes:
@@ -174,15 +205,20 @@ def _key(url: urllib3.util.Url) -> tuple[str | None, str | None, int | None]:
     return url.scheme, url.host, url.port or PORTS.get(url.scheme or "")
 
 
-def _secret(name: str, header: str, variable: str) -> str:
+def _secret(variable: str, what: str) -> str:
     value = os.environ.get(variable, "").strip()
     if not value:
-        raise Permanent(
-            f"{variable} is not set where the workers run; it must hold the header {header} of {name}."
-        )
+        raise Permanent(f"{variable} is not set where the workers run; it must hold {what}.")
     if not (value.isascii() and value.isprintable()):  # the HTTP client would quote it in its error
-        raise Permanent(f"{variable} cannot be sent as the header {header}: it must be one line of ASCII.")
+        raise Permanent(f"{variable} cannot be sent as {what}: it must be one line of ASCII.")
     return value
+
+
+def _secret_path(variable: str, name: str) -> str:
+    value = _secret(variable, f"the secret part of the address of {name}")
+    if not SEGMENTS.fullmatch(value) or ".." in value.split("/"):
+        raise Permanent(f"{variable} does not hold a path such as part/part.")
+    return value.strip("/")
 
 
 def _forms(values: Iterable[str]) -> list[str]:

@@ -78,7 +78,7 @@ def preview(rows: list[Row], hide: Hide) -> Iterator[dict[str, Cell]]:
     """The first rows, cut in every direction: a report is for reading."""
     weight = 0
     for row in rows[:SHOWN]:
-        shown = {shorten(name, hide): _cell(value, hide) for name, value in list(row.items())[:WIDEST]}
+        shown = {shorten(name, hide): as_cell(value, hide) for name, value in list(row.items())[:WIDEST]}
         weight += sum(len(name) + len(str(value)) for name, value in shown.items())
         if weight > HEAVIEST:
             return
@@ -91,7 +91,8 @@ def shorten(text: str, hide: Hide) -> str:
     return inert if len(inert) <= LONGEST else f"{inert[:LONGEST]}…"
 
 
-def _cell(value: Any, hide: Hide) -> Cell:
+def as_cell(value: Any, hide: Hide) -> Cell:
+    """One value, fit for a report."""
     if value is None or isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < EXACT):
         return value
     return shorten(value if isinstance(value, str) else json.dumps(value), hide)
