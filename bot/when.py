@@ -35,7 +35,13 @@ DAY = r"(?P<day>today|tonight|tomorrow(?: night)?|(?:mon|tues|wednes|thurs|fri|s
 CLOCK = re.compile(
     rf"^(?:(?:on )?{DAY}(?:,? at| @|,)? )?(?:at )?{TIME}(?: (?:on )?(?P<late_day>{DAY[8:-1]}))?$", re.I
 )
-IN = re.compile(r"^in (?:(?P<hours>\d+) ?h(?:ours?)?)? ?(?:(?P<minutes>\d+) ?m(?:in(?:utes?)?)?)?$", re.I)
+IN = re.compile(
+    r"^in (?:(?P<hours>\d+) ?h(?:ours?)?)? ?(?:(?P<minutes>\d+) ?m(?:in(?:utes?)?)?)? ?"
+    r"(?:(?P<seconds>\d+) ?s(?:ec(?:onds?)?)?)?$",
+    re.I,
+)
+# Said with words instead of digits. "midnight" has no day of its own, so only a night may stand before it.
+SPELLED = {r"\bhalf an hour\b": "30 minutes", r"\ban? (?=hour|minute)": "1 ", r"\bnoon\b": "12:00"}
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ def resolve(text: str, now: datetime, *, zone: str, windows: Mapping[str, Window
         return When(None, None, zone, said or "now")
     if found := _window(words, now, windows):
         return found
-    words, zone = _take_zone(words, zone)
+    words, zone = _take_zone(_digits(words), zone)
     try:
         start = _in(words, now) or _iso(words, zone) or _clock(words, now, zone)
         end = _end(start, windows) if start else None
@@ -130,11 +136,24 @@ def _take_zone(words: str, zone: str) -> tuple[str, str]:
     return words, zone
 
 
+def _digits(words: str) -> str:
+    """Spelled-out times in digits; a midnight that could be either end of a day is a question."""
+    for spelled, digits in SPELLED.items():
+        words = re.sub(spelled, digits, words)
+    if not (found := re.search(r"\bmidnight\b", words)):
+        return words
+    if re.search(r"\b(today|tomorrow|\w+day)\b(?! night)", words):
+        raise BadTime(
+            "Is that midnight the beginning or the end of the day? Please write the date and 00:00."
+        )
+    return f"{words[: found.start()]}00:00{words[found.end() :]}"
+
+
 def _in(words: str, now: datetime) -> datetime | None:
     found = IN.match(words)
-    if not found or not (found["hours"] or found["minutes"]):
+    if not found or not any(found.groups()):
         return None
-    return now + timedelta(hours=int(found["hours"] or 0), minutes=int(found["minutes"] or 0))
+    return now + timedelta(**{unit: int(number) for unit, number in found.groupdict().items() if number})
 
 
 def _iso(words: str, zone: str) -> datetime | None:

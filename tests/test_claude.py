@@ -12,6 +12,7 @@ import pytest
 
 from bot.planner import prompt, wire
 from bot.planner.claude import Claude, connect
+from bot.planner.evaluation import config
 from bot.planner.model import (
     PRICES,
     ModelFailed,
@@ -21,15 +22,18 @@ from bot.planner.model import (
     ModelUnavailable,
     Price,
     Usage,
+    cost,
 )
 from bot.planner.prepare import prepare
-from bot.planner.runbooks import Planned
+from bot.planner.runbooks import SHIPPED, Planned, read
 from bot.planner.validate import Catalogue
 from bot.planner.wire import Asked, Declined
 from storage.errors import BadConfig, SignoffError
 from storage.spec import Mandate
+from tests.catalogue import published
 from tests.fake_model import KEY, MODEL, FakeModel, Reply, fails, problems, says
 from tests.fakes import NOW, demo_config, real_contracts
+from tests.faulty import faults, met
 
 pytestmark = pytest.mark.model
 
@@ -95,9 +99,11 @@ def test_a_good_plan_comes_back_whole(desk):
 def test_a_missing_fact_becomes_a_question(desk):
     asked = desk(says(QUESTION))
 
-    assert asked.plan("ship the new auth-service") == Asked(
-        ("Which version of auth-service?", "Into which environment: production or staging?")
-    )
+    made = asked.plan("ship the new auth-service")
+
+    assert isinstance(made, Asked)
+    assert made.questions == ("Which version of auth-service?", "Into which environment?")
+    assert made.fields[1].options == ("production", "staging")
     assert len(asked.booked) == 1
 
 
@@ -120,6 +126,80 @@ def test_the_model_has_no_words_for_risk_approvers_and_mandate(desk):
     assert asked.plan().spec.mandate == Mandate()
     words = json.dumps(asked.fake.requests[0]["output_config"]["format"]["schema"])
     assert not [word for word in ("mandate", "approv", "risk", "contract", "binding") if word in words]
+
+
+@pytest.mark.parametrize(
+    ("script", "ends", "calls"),
+    [
+        ([says(GOOD)], Planned, 1),
+        ([says(QUESTION)], Asked, 1),
+        ([says(REFUSAL)], Declined, 1),
+        ([says(BROKEN), says(GOOD)], Planned, 2),
+        ([says("{}"), says(GOOD)], Planned, 2),
+        ([says(BROKEN)], ModelInvalid, 2),
+        ([says("", stop="refusal")], ModelRefused, 1),
+        ([says(GOOD[:50], stop="max_tokens"), says(GOOD)], Planned, 2),
+        ([says(GOOD[:50], stop="max_tokens")], ModelTruncated, 2),
+        ([fails(429, retry_after_ms=1), says(GOOD)], Planned, 1),
+        ([fails(429, retry_after=3600)], ModelUnavailable, 0),
+        ([fails(529, retry_after_ms=1)], ModelUnavailable, 0),
+        ([fails(500, retry_after_ms=1)], ModelUnavailable, 0),
+        ([Reply(b"<html>502</html>")], ModelUnavailable, 0),
+        ([Reply(b'{"id"')], ModelUnavailable, 0),
+        ([says(GOOD, delay=30.0)], ModelUnavailable, 0),
+    ],
+)
+def test_each_script_ends_in_a_plan_a_question_or_a_sentence_in_time(desk, script, ends, calls):
+    asked, began = desk(*script, deadline=4.0), time.monotonic()
+    try:
+        made: object = asked.plan()
+    except ModelFailed as failed:
+        made = failed
+
+    assert type(made) is ends
+    assert str(made)
+    assert len(asked.booked) == calls
+    assert time.monotonic() - began < 20
+
+
+def test_runbooks_are_its_examples(desk):
+    asked = desk(says(GOOD))
+    asked.claude.plan(WISH, real_contracts(), demo_config(), NOW, read([SHIPPED]))
+    user = asked.fake.requests[0]["messages"][0]["content"]
+
+    assert "<runbooks>" in user
+    assert "undo-deploy" in user
+    assert user.index("</request>") < user.index("<runbooks>")
+
+
+def test_advice_is_asked_for_in_the_same_way_and_booked(desk):
+    fault = faults()["fetch-404"]
+    answer = {"verb": "alternative", "step": "work", "reason": "audit has the same", "drop": [], "steps": [
+        {"id": "other", "call": "data-retrieval.fetch", "purpose": "", "depends_on": [], "window": "",
+         "at": "", "criteria": [], "checks": [], "failure_action": "ask", "args": [
+             {"name": "source", "kind": "text", "value": "audit"},
+             {"name": "path", "kind": "text", "value": "/errors"}]}]}  # fmt: skip
+    asked = desk(says("{}"), says(json.dumps(answer)))
+    made = asked.claude.advise(met(fault), (), ("alternative", "ask"), published(), config(), NOW)
+
+    assert made.verb == "alternative"
+    assert [step.id for step in made.spec.steps] == ["other", "look-2"]
+    assert (len(asked.booked), asked.fake.rejected) == (2, [])
+    assert "404 Not Found" in asked.fake.requests[0]["messages"][0]["content"]
+
+
+def test_what_no_third_party_may_read_is_hidden_at_the_models_door(desk):
+    asked = desk(says(GOOD), redact=lambda text: text.replace("hunter2", "[redacted]"))
+    asked.plan("deploy auth-service v2.1.4 to production with hunter2")
+
+    assert "hunter2" not in json.dumps(asked.fake.requests)
+    assert "[redacted]" in json.dumps(asked.fake.requests)
+
+
+def test_the_card_can_say_what_thinking_cost():
+    assert (cost(0), cost(0.004), cost(0.0831)) == (
+        "", "thinking cost less than 0.01 USD", "thinking cost 0.08 USD",
+    )  # fmt: skip
 
 
 # repairs

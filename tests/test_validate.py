@@ -7,10 +7,11 @@ import pytest
 from pydantic import ValidationError
 
 from bot.planner.prepare import complete, prepare
-from bot.planner.validate import MAX_STEPS, Catalogue
+from bot.planner.validate import MAX_STEPS, Catalogue, validate
+from storage.contract import Check
 from storage.errors import InvalidPlan
 from storage.spec import PlanSpec, Schedule
-from tests.fakes import NOW, contract, demo_config, real_contracts
+from tests.fakes import NOW, contract, demo_config, real_contracts, step
 
 CATALOGUE = Catalogue(real_contracts())
 TEST = {"id": "test", "worker": "test-runner", "action": "run_tests", "parameters": {"test_suite": "full"}}
@@ -180,6 +181,48 @@ def test_a_reference_must_have_the_type_of_the_parameter():
     assert "bad_reference" in reading(parameters={"file": {"from": "backup.tables"}})
 
 
+@pytest.mark.parametrize(
+    ("field", "wrong"), [("deploy.version", False), ("nowhere.version", True), ("deploy", True), ("", True)]
+)
+def test_a_check_of_the_goal_names_a_step_and_a_field(field, wrong):
+    checks = (Check(field=field, op="exists"),)
+    issues = validate(
+        prepare(document(), CATALOGUE, demo_config(), NOW).model_copy(update={"done_when": checks}), CATALOGUE
+    )
+
+    assert [issue.code for issue in issues] == ["unknown_field"] * wrong
+
+
+def test_a_plan_that_continues_may_check_what_is_still_to_come():
+    checks = (Check(field="later.version", op="exists"),)
+    spec = prepare(document(), CATALOGUE, demo_config(), NOW).model_copy(
+        update={"done_when": checks, "continues": True}
+    )
+
+    assert validate(spec, CATALOGUE) == []
+
+
+def test_only_a_parameter_that_is_declared_so_takes_a_report_into_a_change():
+    look, bring = contract("look", changes=False), contract("bring")
+    fields = {"service": {"type": "string", "from_output": True}}
+    declared = bring.model_copy(update={"parameters": bring.parameters | {"properties": fields}})
+    given = {"service": {"from": "look.version"}}
+    spec = PlanSpec(
+        goal="x", steps=(step("look", look), step("bring", bring, parameters=given, depends_on=("look",)))
+    )
+
+    assert "tainted" in [issue.code for issue in validate(spec, Catalogue([look, bring]))]
+    assert validate(spec, Catalogue([look, declared])) == []
+
+
+def test_a_default_that_is_in_no_inventory_is_the_workers_own_word():
+    fields = {"service": {"type": "string", "default": "all"}}
+    usual = contract("look", parameters={"type": "object", "properties": fields})
+    spec = PlanSpec(goal="x", steps=(step("s", usual, parameters={"service": "all"}),))
+
+    assert validate(spec, Catalogue([usual])) == []
+
+
 # preparing
 
 
@@ -192,8 +235,9 @@ def test_an_alias_becomes_the_worker():
 def test_defaults_are_written_down_where_people_approve_them():
     spec = prepare(document(), CATALOGUE, demo_config(), NOW)
 
-    assert spec.find("deploy").parameters == {
-        "service": "auth-service", "version": "v2.1.4", "environment": "production", "strategy": "rolling",
+    assert spec.find("deploy").parameters.items() >= {
+        ("service", "auth-service"), ("version", "v2.1.4"), ("environment", "production"),
+        ("strategy", "rolling"),
     }  # fmt: skip
 
 
@@ -208,10 +252,10 @@ def test_a_named_criterion_becomes_its_checks():
 def test_promises_and_bindings_are_filled_in_for_steps_and_undos():
     spec = prepare(document(), CATALOGUE, demo_config(), NOW)
 
-    for step in (*spec.steps, *spec.rollback):
-        promise = CATALOGUE.find(step)
-        assert step.contract == promise.hash()
-        assert step.binding == promise.binding(step.parameters)
+    for found in (*spec.steps, *spec.rollback):
+        promise = CATALOGUE.find(found)
+        assert found.contract == promise.hash()
+        assert found.binding == promise.binding(found.parameters)
 
 
 def test_words_become_instants_once():

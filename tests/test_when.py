@@ -66,6 +66,15 @@ PHRASES = [
     ("in 90m", "2026-11-16 00:30", "2026-07-15 23:30"),
     ("in 2 hours", "2026-11-16 01:00", "2026-07-16 00:00"),
     ("in 2h30m", "2026-11-16 01:30", "2026-07-16 00:30"),
+    ("in 90 seconds", "2026-11-15 23:01:30", "2026-07-15 22:01:30"),
+    ("in an hour", "2026-11-16 00:00", "2026-07-15 23:00"),
+    ("in half an hour", "2026-11-15 23:30", "2026-07-15 22:30"),
+    ("noon", "2026-11-16 17:00", "2026-07-16 16:00"),
+    ("tomorrow at noon", "2026-11-16 17:00", "2026-07-16 16:00"),
+    ("midnight", "2026-11-16 05:00", "2026-07-16 04:00"),
+    ("tonight at midnight", "2026-11-16 05:00", "2026-07-16 04:00"),
+    ("at midnight UTC", "2026-11-16 00:00", "2026-07-16 00:00"),
+    ("friday night at midnight", "2026-11-21 05:00", "2026-07-18 04:00"),
     ("nightly", "2026-11-16 07:00", "2026-07-16 06:00"),
     ("in the nightly window", "2026-11-16 07:00", "2026-07-16 06:00"),
     ("the next maintenance window", "2026-11-16 07:00", "2026-07-16 06:00"),
@@ -80,6 +89,8 @@ def test_a_phrase_means_one_instant(phrase, winter, summer):
 
 
 QUESTIONS = {
+    "tomorrow at midnight": "beginning or the end",
+    "midnight on friday": "beginning or the end",
     "2am IST": "India, Ireland or Israel",
     "2am CST": "Chicago, China or Cuba",
     "tomorrow at 2am BST": "Britain or Bangladesh",

@@ -7,11 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from bot.planner import prompt, wire
+from bot.planner import advice, prompt, wire
+from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model import (
+    FAULTS,
     ModelInvalid,
     ModelRefused,
     ModelTruncated,
@@ -20,7 +23,7 @@ from bot.planner.model import (
     Usage,
 )
 from bot.planner.prompt import plain
-from bot.planner.runbooks import Planned
+from bot.planner.runbooks import Planned, Runbook, outlines
 from bot.planner.validate import Catalogue
 from bot.planner.wire import Asked, Declined
 from storage.config import SignoffConfig
@@ -36,15 +39,8 @@ logger = logging.getLogger(__name__)
 
 REPAIRS = 2
 LONGEST_WAIT = 5.0  # seconds that a busy API may make us wait for another try
+Answer = TypeVar("Answer")
 Effort = Literal["low", "medium", "high", "xhigh", "max"]
-FAULTS = {
-    400: "The model's API does not accept how I ask; an administrator should look at the model's settings.",
-    401: "The model's API does not accept my key; an administrator should check ANTHROPIC_API_KEY.",
-    403: "The model's API does not let my key use this model; an administrator should check both.",
-    404: "The model's API does not know the configured model; an administrator should check its name.",
-    413: "The request is too large for the model; please say it more briefly.",
-    429: "The model's API has too much to do for us just now; please try again in a few minutes.",
-}
 
 
 @dataclass(frozen=True)
@@ -77,6 +73,7 @@ class Claude:
     effort: Effort
     prices: Mapping[str, Price]
     spend: Callable[[str, Usage], None]
+    redact: Callable[[str], str] = str  # the model's door: what no third party may read is hidden here
     deadline: float = 20.0
     retries: int = 2
     max_tokens: int = 8_000
@@ -88,22 +85,48 @@ class Claude:
             raise BadConfig(f"There is no price for the model “{self.model}”; prices are known for: {known}.")
 
     def plan(
-        self, text: str, contracts: Sequence[Contract], config: SignoffConfig, now: datetime
+        self,
+        text: str,
+        contracts: Sequence[Contract],
+        config: SignoffConfig,
+        now: datetime,
+        books: Sequence[Runbook] = (),
     ) -> Planned | Asked | Declined:
         """A plan that validates, questions, or a refusal; ModelFailed says why there is none of them."""
-        until, catalogue = self.clock() + self.deadline, Catalogue(contracts)
-        before, issues, user = None, tuple[Issue, ...](), prompt.request(text, config, now)
+        catalogue, user = Catalogue(contracts), prompt.request(text, config, now, outlines(text, books))
         asked = Question(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
+        return self._signed(self._ask(asked, lambda said: wire.understood(said, catalogue, config, now)))
+
+    def advise(
+        self,
+        state: Progress,
+        history: Sequence[Decision],
+        rungs: Sequence[Verb],
+        contracts: Sequence[Contract],
+        config: SignoffConfig,
+        now: datetime,
+    ) -> Decision:
+        """How a plan that needs thought could go on; ModelFailed says why there is no advice."""
+        catalogue, user = Catalogue(contracts), prompt.state(advice.shown(state, history, rungs), config, now)
+        form = wire.schema(contracts, advice.Next)
+        asked = Question(prompt.system(contracts, config, "review"), user, form, self.max_tokens)
+        read = partial(advice.understood, now=state, rungs=rungs, catalogue=catalogue, config=config, at=now)
+        return self._ask(asked, read)
+
+    def _ask(self, asked: Question, read: Callable[[str], Answer]) -> Answer:
+        """An answer that can be read, after two repairs at most."""
+        until, first, before = self.clock() + self.deadline, asked.user, None
+        issues: tuple[Issue, ...] = ()
         for _ in range(1 + REPAIRS):
             said = self._answer(asked, until)
             try:
-                return self._signed(wire.understood(said, catalogue, config, now))
+                return read(said)
             except InvalidPlan as error:
                 issues = error.issues
             if said == before:
                 break  # it knows no better
             before = said
-            asked = replace(asked, user=prompt.repair(text, said, issues, config, now))
+            asked = replace(asked, user=prompt.repair(first, said, issues))
         raise ModelInvalid("The model made no plan that holds. What was wrong with its last one:", issues)
 
     def _signed(self, answer: Planned | Asked | Declined) -> Planned | Asked | Declined:
@@ -142,7 +165,7 @@ class Claude:
             message = self._patient(until).messages.create(
                 model=self.model, max_tokens=asked.max_tokens,
                 system=[{"type": "text", "text": asked.system, "cache_control": {"type": "ephemeral"}}],
-                messages=[{"role": "user", "content": asked.user}],
+                messages=[{"role": "user", "content": self.redact(asked.user)}],
                 output_config={
                     "effort": self.effort, "format": {"type": "json_schema", "schema": asked.schema},
                 },

@@ -9,6 +9,15 @@ from bot.planner.prompt import plain
 from storage.contract import Document
 from storage.errors import Issue, SignoffError
 
+FAULTS = {
+    400: "The model's API does not accept how I ask; an administrator should look at the model's settings.",
+    401: "The model's API does not accept my key; an administrator should check ANTHROPIC_API_KEY.",
+    403: "The model's API does not let my key use this model; an administrator should check both.",
+    404: "The model's API does not know the configured model; an administrator should check its name.",
+    413: "The request is too large for the model; please say it more briefly.",
+    429: "The model's API has too much to do for us just now; please try again in a few minutes.",
+}
+
 
 class ModelFailed(SignoffError):
     """No answer of use; the sentence says why. The runbooks may still serve."""
@@ -49,6 +58,13 @@ PRICES = {
     "claude-sonnet-5-5": Price(input=2, output=10, read=0.05),
     "claude-haiku-5-5": Price(input=0.1, output=0.5),  # our prompts stay below its dearer tier
 }
+
+
+def cost(usd: float) -> str:
+    """What thinking about a plan has cost, as the card says it; "" when no model was asked."""
+    if usd <= 0:
+        return ""
+    return "thinking cost less than 0.01 USD" if usd < 0.01 else f"thinking cost {usd:.2f} USD"
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from storage.config import SignoffConfig, Window, local
 from storage.contract import Contract
 from storage.errors import Issue
 
-TEXT = Path(__file__).with_name("prompt.md")
+HERE = Path(__file__).parent
 LONGEST = 4_000  # characters of a request
 PREVIOUS = 20_000  # characters of an answer that is sent back for repair
 MAX_NAMES = 200  # inventory names listed for one parameter
@@ -21,39 +21,44 @@ MAX_ISSUES = 20
 PROSE = 300
 
 
-def system(contracts: Sequence[Contract], config: SignoffConfig) -> str:
+def system(contracts: Sequence[Contract], config: SignoffConfig, name: str = "prompt") -> str:
     """The cached part: the same bytes for the same workers and configuration."""
     parts = {
         "catalogue": "\n\n".join(sorted(map(_entry, contracts))),
         "windows": "\n".join(_window(name, found) for name, found in sorted(config.windows.items())),
         "inventory": "\n".join(sorted(_links(config.inventory))),
     }
-    return re.sub(r"\{(\w+)\}$", lambda found: parts[found[1]] or "none", _text(), flags=re.M)
+    return re.sub(r"\{(\w+)\}$", lambda found: parts[found[1]] or "none", _text(name), flags=re.M)
 
 
-def request(text: str, config: SignoffConfig, now: datetime) -> str:
-    """The user message: the request as data, then what time it is."""
-    return f"{_data('request', inert(clip(text, LONGEST)))}\n\n{_today(config, now)}"
+def request(text: str, config: SignoffConfig, now: datetime, near: Sequence[Mapping[str, Any]] = ()) -> str:
+    """The user message: the request as data, the runbooks that come near it, then what time it is."""
+    books = [_data("runbooks", [*near])] if near else []
+    return "\n\n".join([_data("request", inert(clip(text, LONGEST))), *books, _today(config, now)])
 
 
-def repair(text: str, said: str, issues: Sequence[Issue], config: SignoffConfig, now: datetime) -> str:
-    """The same request, with the answer that was not good enough and what is wrong with it."""
+def state(value: Mapping[str, Any], config: SignoffConfig, now: datetime) -> str:
+    """The user message of a review: the plan as it stands, as data."""
+    return f"{_data('state', value)}\n\n{_today(config, now)}"
+
+
+def repair(asked: str, said: str, issues: Sequence[Issue]) -> str:
+    """The same question, with the answer that was not good enough and what is wrong with it."""
     found = [
         {"code": one.code, "path": plain(one.path), "message": plain(one.message)}
         for one in issues[:MAX_ISSUES]
     ]
     return "\n\n".join([
-        _data("request", inert(clip(text, LONGEST))),
+        asked,
         _data("previous_answer", inert(clip(said, PREVIOUS))),
         _data("issues", found),
-        "The previous answer cannot be used. Answer the request again, whole, with every issue mended.",
-        _today(config, now),
+        "The previous answer cannot be used. Answer again, whole, with every issue mended.",
     ])  # fmt: skip
 
 
-def examples() -> list[tuple[str, str]]:
+def examples(name: str = "prompt") -> list[tuple[str, str]]:
     """Each example's request and answer, as they stand in the text."""
-    return re.findall(r"^Request: (.+)\nAnswer:\n```json\n([^`]+)\n```$", _text(), re.M)
+    return re.findall(r"^(?:Request|State): (.+)\nAnswer:\n```json\n([^`]+)\n```$", _text(name), re.M)
 
 
 def plain(text: str, limit: int = PROSE) -> str:
@@ -63,8 +68,8 @@ def plain(text: str, limit: int = PROSE) -> str:
 
 
 @cache
-def _text() -> str:
-    return TEXT.read_text(encoding="utf-8")
+def _text(name: str) -> str:
+    return (HERE / f"{name}.md").read_text(encoding="utf-8")
 
 
 def _data(tag: str, value: Any) -> str:

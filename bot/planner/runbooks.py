@@ -1,69 +1,49 @@
 """Runbooks: plans with slots, chosen by triggers an operator wrote. Without a model they are the planner."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import yaml
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
+from bot.planner.asking import Field as Asked
+from bot.planner.asking import Missing, Offer
+from bot.planner.asking import NoPlan as NoPlan  # whoever plans by runbook catches it
+from bot.planner.choosing import Triggers, masked, ranked, unplannable
+from bot.planner.slots import Slot, exact, leftover, names_of, take
 from storage.config import SignoffConfig
 from storage.contract import Document
-from storage.errors import BadConfig, SignoffError
+from storage.errors import BadConfig
 from storage.spec import PlanSpec
 
 SHIPPED = Path(__file__).parent / "shipped"
-NEGATION = re.compile(r"\b(don'?t|do not|never|without|stop|cancel|no)\b", re.I)
-QUESTION = re.compile(
-    r"\?\s*$|^\s*(what|why|how|who|when|where|is|are|does|do|did|can|could|should|would)\b", re.I
-)
-FILLER = frozenset(
-    {"please", "pls", "the", "a", "an", "to", "on", "in", "of", "for", "with", "and", "our"}
-    | {"service", "database", "version", "env", "environment", "suite"}
-)
 
 
-class NoPlan(SignoffError):
-    """The request does not become a plan; the sentence says why and what to try."""
+class Example(Document):
+    """A request that must become this runbook's plan, and what each slot must then hold."""
 
+    say: str
+    slots: dict[str, str] = Field(default_factory=dict)
 
-def _pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ValueError(f"'{text}' is not a pattern: {error}") from None
-    return text
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, given: Any) -> Any:
+        return {"say": given} if isinstance(given, str) else given
 
-
-Pattern = Annotated[str, AfterValidator(_pattern)]
-
-
-class Triggers(Document):
-    """Patterns: one of `any` must match, every one of `also`, none of `none`."""
-
-    any: tuple[Pattern, ...]
-    also: tuple[Pattern, ...] = ()
-    none: tuple[Pattern, ...] = Field(default=(), alias="not")
-
-
-class Slot(Document):
-    """A fact that a runbook needs from the request."""
-
-    inventory: str = ""
-    pattern: Pattern = ""
-    choices: tuple[str, ...] = ()
-    default: str = ""
-    ask: str = ""
+    def __str__(self) -> str:
+        return self.say
 
 
 class Runbook(Document):
-    """A reusable plan."""
+    """A reusable plan. `never` are requests that must not choose it."""
 
     id: str
     title: str
-    examples: tuple[str, ...]
+    examples: tuple[Example, ...]
+    never: tuple[str, ...] = ()
     triggers: Triggers
     slots: dict[str, Slot]
     plan: dict[str, Any]
@@ -75,90 +55,122 @@ class Planned:
 
     spec: PlanSpec
     note: str
+    runbook: str = ""
+    slots: tuple[tuple[str, str], ...] = ()
 
 
 def read(paths: Iterable[Path]) -> list[Runbook]:
     """Every runbook of these folders; a broken one is named."""
     files = sorted(file for path in paths for file in path.glob("*.yml"))
-    return [_read(file) for file in files]
+    return [parse(file.name, _text(file)) for file in files]
 
 
-def _read(file: Path) -> Runbook:
+def parse(name: str, text: str) -> Runbook:
     try:
-        return Runbook.model_validate(yaml.safe_load(file.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, ValidationError) as error:
+        return Runbook.model_validate(yaml.safe_load(text))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise BadConfig(f"The runbook {name} cannot be used: {error}") from None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise BadConfig(f"The runbook {file.name} cannot be used: {error}") from None
 
 
-def plan(text: str, runbooks: Sequence[Runbook], config: SignoffConfig) -> Planned:
-    """The plan of the one runbook whose triggers match; NoPlan otherwise."""
+def plan(
+    text: str, runbooks: Sequence[Runbook], config: SignoffConfig, given: Mapping[str, str] | None = None
+) -> Planned:
+    """The plan of the one runbook whose triggers match; NoPlan otherwise. `given` is what a form answered."""
     words = " ".join(text.split())
-    if NEGATION.search(words) or QUESTION.search(words):
+    if unplannable(words):
         raise NoPlan(
-            f"I plan only what is plainly asked for; “{words}” is a question or says not to. {_try(runbooks)}"
+            f"I plan only what is plainly asked for; “{words}” is a question or says not to. "
+            f"{_try(words, runbooks)}"
         )
-    found = [book for book in runbooks if _triggered(book, words)]
+    found = [book for book in runbooks if book.triggers.hit(masked(words, config))]
     if len(found) != 1:
         which = " or ".join(book.title.lower() for book in found)
         what = f"That could mean: {which}. Please say which." if found else "I have no runbook for that."
-        raise NoPlan(f"{what} {_try(runbooks)}")
-    return _fill(found[0], words, config)
+        raise NoPlan(f"{what} {_try(words, runbooks)}", offers(words, found or runbooks))
+    return fill(found[0], words, config, given or {})
 
 
-def _triggered(book: Runbook, words: str) -> bool:
-    def hits(patterns: Sequence[str]) -> list[bool]:
-        return [bool(re.search(pattern, words, re.I)) for pattern in patterns]
+def offers(words: str, runbooks: Sequence[Runbook]) -> tuple[Offer, ...]:
+    """What a person may pick from."""
+    best = ranked(words, [(book.id, (book.title, *map(str, book.examples))) for book in runbooks])
+    known = {book.id: book for book in runbooks}
+    return tuple(Offer(id=key, title=known[key].title, example=str(known[key].examples[0])) for key in best)
 
-    triggers = book.triggers
-    return any(hits(triggers.any)) and all(hits(triggers.also)) and not any(hits(triggers.none))
+
+def usable(runbooks: Sequence[Runbook], offered: Collection[tuple[str, str]]) -> list[Runbook]:
+    """Those whose every call some worker offers; a step that `needs` a fact may be left out anyway."""
+    return [book for book in runbooks if _calls(book) <= {*offered}]
 
 
-def _fill(book: Runbook, words: str, config: SignoffConfig) -> Planned:
-    values, rest, missing = {}, words, []
+def outlines(text: str, runbooks: Sequence[Runbook]) -> list[dict[str, Any]]:
+    """The runbooks that come nearest to a request, for a model to read: what operators do in such a case."""
+    near = {offer.id for offer in offers(" ".join(text.split()), runbooks)}
+    return [{"title": book.title, "example": str(book.examples[0]), "plan": book.plan}
+            for book in runbooks if book.id in near]  # fmt: skip
+
+
+def _calls(book: Runbook) -> set[tuple[str, str]]:
+    steps = [*book.plan.get("steps", ()), *book.plan.get("rollback", ())]
+    return {(step["worker"], step["action"]) for step in steps if "needs" not in step}
+
+
+def fill(book: Runbook, text: str, config: SignoffConfig, given: Mapping[str, str]) -> Planned:
+    """The runbook's plan for this request; Missing names every fact that it does not say."""
+    values, rest = dict[str, str](), " ".join(text.split())
     for name, slot in book.slots.items():
-        value, rest = _take(slot, rest, config)
-        if value:
-            values[name] = value
-        else:
-            missing.append(slot.ask or f"Which {name}?")
-    if missing:
-        raise NoPlan(f"{' '.join(missing)} For example: `/plan {book.examples[0]}`")
-    values |= {"when": _leftover(book, rest)} | _fields(book, values, config)
-    if values["when"] and not _uses_when(book):
+        said, rest = take(slot, rest, config)
+        values[name] = (exact(slot, given[name], config) if name in given else "") or said or slot.default
+    _demand(book, values, config)
+    values |= {"when": given.get("when", "") or leftover(book.triggers, rest)} | _facts(book, values, config)
+    if values["when"] and not any(_uses(book, name) for name in ("when", "request")):
         raise NoPlan(
             f"I do not know what “{values['when']}” means here. For example: `/plan {book.examples[0]}`"
         )
-    return Planned(PlanSpec.model_validate(_replaced(book.plan, values)), f"from the runbook “{book.title}”")
+    values["request"] = " ".join(text.split())
+    spec = PlanSpec.model_validate(_replaced(_needed(book.plan, values), values, book))
+    kept = tuple((name, values[name]) for name in (*book.slots, "when"))
+    return Planned(spec, f"from the runbook “{book.title}”", book.id, kept)
 
 
-def _take(slot: Slot, words: str, config: SignoffConfig) -> tuple[str, str]:
-    """The slot's value and the words without it."""
-    names = [*config.inventory.get(slot.inventory, ()), *slot.choices]
-    patterns = [re.escape(name) for name in sorted(names, key=len, reverse=True)] or [slot.pattern]
-    found = re.search(rf"(?<![\w.-])({'|'.join(patterns)})(?![\w-]|\.\w)", words, re.I)
-    if not found:
-        return slot.default, words
-    exact = next((name for name in names if name.lower() == found[1].lower()), found[1])
-    return exact, f"{words[: found.start()]} {words[found.end() :]}"
+def fields(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> tuple[Asked, ...]:
+    """The form of a runbook: what is missing first as a question, what is known as it was understood."""
+    return tuple(_field(name, slot, values.get(name, ""), config) for name, slot in book.slots.items())
 
 
-def _leftover(book: Runbook, rest: str) -> str:
-    """What the request says besides; it must be a time, for nothing that was said is dropped."""
-    for trigger in (*book.triggers.any, *book.triggers.also):
-        rest = re.sub(trigger, " ", rest, count=1, flags=re.I)
-    words = rest.replace(",", " ").split()
-    while words and words[0].lower() in FILLER and not (words[0].lower() == "in" and len(words) > 1):
-        words = words[1:]
-    while words and words[-1].lower() in FILLER:
-        words = words[:-1]
-    return " ".join(words)
+def _field(name: str, slot: Slot, value: str, config: SignoffConfig) -> Asked:
+    names = names_of(slot, config)
+    kind: Literal["choice", "number", "text"] = "choice" if names else "number" if slot.number else "text"
+    label = slot.ask or f"Which {name}?"
+    return Asked(name=name, label=label, kind=kind, options=tuple(names), value=value)
 
 
-def _uses_when(book: Runbook) -> bool:
-    return "{when}" in repr(book.plan)
+def _demand(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> None:
+    asked = [field for field in fields(book, values, config) if not field.value]
+    if asked:
+        said = " ".join(field.label for field in asked)
+        why = f"{said} For example: `/plan {book.examples[0]}`"
+        raise Missing(why, book.id, fields(book, values, config))
 
 
-def _fields(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> dict[str, str]:
+def _uses(book: Runbook, name: str) -> bool:
+    return f"{{{name}}}" in repr(book.plan)
+
+
+def _needed(plan: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+    """Without the reads that need a fact which the inventory does not have."""
+    steps = [step for step in plan.get("steps", ()) if "needs" not in step or step["needs"] in values]
+    bare = [{name: value for name, value in step.items() if name != "needs"} for step in steps]
+    return {**plan, "steps": bare}
+
+
+def _facts(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> dict[str, str]:
     """`{service.database}`: what the inventory says of a slot's value."""
     return {
         f"{name}.{field}": value
@@ -169,12 +181,15 @@ def _fields(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> 
     }
 
 
-def _replaced(value: Any, slots: Mapping[str, str]) -> Any:
+def _replaced(value: Any, slots: Mapping[str, str], book: Runbook) -> Any:
     if isinstance(value, str):
+        whole = re.fullmatch(r"\{(\w+)\}", value)
+        if whole and whole[1] in book.slots and book.slots[whole[1]].number:
+            return int(slots[whole[1]])
         return re.sub(r"\{([\w.]+)\}", lambda found: _slot(found[1], slots), value)
     if isinstance(value, dict):
-        return {key: _replaced(inner, slots) for key, inner in value.items()}
-    return [_replaced(inner, slots) for inner in value] if isinstance(value, list) else value
+        return {key: _replaced(inner, slots, book) for key, inner in value.items()}
+    return [_replaced(inner, slots, book) for inner in value] if isinstance(value, list) else value
 
 
 def _slot(name: str, slots: Mapping[str, str]) -> str:
@@ -184,6 +199,7 @@ def _slot(name: str, slots: Mapping[str, str]) -> str:
     return slots[name]
 
 
-def _try(runbooks: Sequence[Runbook]) -> str:
-    examples = [f"`/plan {book.examples[0]}`" for book in runbooks[:4]]
+def _try(words: str, runbooks: Sequence[Runbook]) -> str:
+    near = [offer.example for offer in offers(words, runbooks)]
+    examples = [f"`/plan {one}`" for one in near or [str(book.examples[0]) for book in runbooks[:4]]]
     return "Try: " + ", ".join(examples) if examples else "No runbooks are configured."

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from storage.contract import Check, Contract
 from storage.errors import Issue
+from storage.mandate import Allowance, allowance
 from storage.spec import PlanSpec, StepSpec, UndoSpec, reference
 
 MAX_STEPS = 50
@@ -24,8 +25,12 @@ class Catalogue:
             for name in (contract.worker, *contract.aliases)
         }
 
-    def find(self, step: StepSpec) -> Contract | None:
+    def find(self, step: StepSpec | Allowance) -> Contract | None:
         return self._known.get((step.worker, step.action))
+
+    def calls(self) -> set[tuple[str, str]]:
+        """Every worker, by name and alias, with each action that it offers."""
+        return {*self._known}
 
     def workers(self) -> list[str]:
         return sorted({worker for worker, _ in self._known})
@@ -36,7 +41,7 @@ class Catalogue:
 
 def validate(spec: PlanSpec, catalogue: Catalogue) -> list[Issue]:
     """Every problem of a plan, each with its place; none means it may be proposed."""
-    return [*_shape(spec), *_order(spec), *_steps(spec, catalogue)]
+    return [*_shape(spec), *_order(spec), *_steps(spec, catalogue), *_goal(spec), *_mandate(spec, catalogue)]
 
 
 def _shape(spec: PlanSpec) -> Iterator[Issue]:
@@ -66,6 +71,30 @@ def _order(spec: PlanSpec) -> Iterator[Issue]:
     except CycleError as error:
         circle = " → ".join(error.args[1])
         yield Issue("cycle", "steps", f"these steps wait for each other: {circle}")
+
+
+def _goal(spec: PlanSpec) -> Iterator[Issue]:
+    known = {step.id for step in spec.steps}
+    for index, check in enumerate(spec.done_when):
+        step, _, field = check.field.partition(".")
+        if not field or (step not in known and not spec.continues):
+            message = f"'{check.field}' must name a step of the plan and a field of its report, as step.field"
+            yield Issue("unknown_field", f"done_when[{index}]", message)
+
+
+def _mandate(spec: PlanSpec, catalogue: Catalogue) -> Iterator[Issue]:
+    for index, text in enumerate(spec.mandate.extra):
+        path = f"mandate.extra[{index}]"
+        try:
+            found = allowance(text)
+        except ValueError as error:
+            yield Issue("bad_mandate", path, str(error))
+            continue
+        contract = catalogue.find(found)
+        if contract is None:
+            yield Issue("unknown_action", path, f"no worker offers {found.worker}.{found.action}")
+        elif odd := found.bounds.keys() - contract.parameters.get("properties", {}).keys():
+            yield Issue("bad_mandate", path, f"{found.action} has no parameter '{min(odd)}'")
 
 
 def _steps(spec: PlanSpec, catalogue: Catalogue) -> Iterator[Issue]:
@@ -110,7 +139,8 @@ def _parameters(
         yield Issue("bad_parameter", place, error.message)
     for name, known in contract.names.items():
         value = literal.get(name)
-        if isinstance(value, str) and value not in known:
+        usual = contract.parameters.get("properties", {}).get(name, {}).get("default")
+        if isinstance(value, str) and value not in known and value != usual:
             message = (
                 f"'{value}' is not in the inventory{_near(value, known)}; known: {', '.join(sorted(known))}"
             )
@@ -127,7 +157,7 @@ def _reference(
 ) -> Iterator[Issue]:
     source = next((other for other in spec.steps if other.id == found[0]), None)
     offered = catalogue.find(source) if source else None
-    if contract.changes:
+    if contract.changes and not _open(contract, path.rpartition(".")[2]):
         yield Issue(
             "tainted", path, "a step that changes something takes no value from another step's report"
         )
@@ -146,6 +176,11 @@ def _reference_type(
     wanted = _type(contract.parameters, name)
     if given and wanted and given != wanted:
         yield Issue("bad_reference", path, f"'{found[1]}' is of the type {given}, and {name} takes {wanted}")
+
+
+def _open(contract: Contract, name: str) -> bool:
+    """Whether the action itself declares that this parameter may come from a report."""
+    return bool(contract.parameters.get("properties", {}).get(name, {}).get("from_output"))
 
 
 def _type(schema: Mapping[str, Any], name: str) -> str | None:

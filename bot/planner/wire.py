@@ -4,31 +4,38 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import AfterValidator, ValidationError
+from pydantic import ValidationError
 
 from bot.foreign import inert
+from bot.planner.asking import Field
 from bot.planner.prepare import complete
 from bot.planner.prompt import plain
 from bot.planner.runbooks import Planned
 from bot.planner.validate import Catalogue
+from bot.planner.words import WORD, Prose, Text, Word
 from storage.config import SignoffConfig
 from storage.contract import Contract, Document
 from storage.errors import InvalidPlan, Issue
 from storage.spec import PlanSpec
 
 LONGEST = 100_000  # characters of one answer
-WORD, VALUE = 100, 4_000  # characters of a name, of a parameter
+Form = TypeVar("Form", bound=Document)
 MAX_ENUM = 100  # a larger one may make the compiled grammar too large for the API
 MAX_QUESTIONS = 5
+MAX_OPTIONS = 50
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The model needs these facts before it can plan."""
+    """The model needs these facts before it can plan: the fields of one form."""
 
-    questions: tuple[str, ...]
+    fields: tuple[Field, ...]
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        return tuple(field.label for field in self.fields)
 
 
 @dataclass(frozen=True)
@@ -36,24 +43,6 @@ class Declined:
     """The model says why this does not become a plan."""
 
     reason: str
-
-
-def _at_most(limit: int) -> AfterValidator:
-    """Checked here only: the API takes no lengths in a schema."""
-
-    def check(text: str) -> str:
-        if len(text) > limit:
-            raise ValueError(f"longer than {limit} characters")
-        if inert(text) != text:
-            raise ValueError("holds characters that nobody can see")
-        return text
-
-    return AfterValidator(check)
-
-
-Prose = Annotated[str, AfterValidator(plain)]
-Word = Annotated[str, _at_most(WORD)]
-Text = Annotated[str, _at_most(VALUE)]
 
 
 class Arg(Document):
@@ -98,24 +87,33 @@ class Undo(Document):
     args: list[Arg]
 
 
+class Question(Document):
+    """One missing fact. choice: one of the options; the other kinds have none."""
+
+    name: Word
+    ask: Prose
+    kind: Literal["choice", "number", "text", "time"]
+    options: list[Word]
+
+
 class Draft(Document):
     """A plan, questions or a refusal. What the kind does not need stays empty."""
 
     kind: Literal["plan", "clarify", "refuse"]
     goal: Prose
     assumptions: list[Prose]
-    questions: list[Prose]
+    questions: list[Question]
     reason: Prose
     steps: list[Step]
     rollback: list[Undo]
 
 
-def schema(contracts: Sequence[Contract]) -> dict[str, Any]:
+def schema(contracts: Sequence[Contract], form: type[Document] = Draft) -> dict[str, Any]:
     """The fixed form of an answer; the actions that exist are part of its grammar while they are few."""
-    made = Draft.model_json_schema()
+    made = form.model_json_schema()
     calls = sorted(f"{contract.worker}.{contract.action}" for contract in contracts)
     if 0 < len(calls) <= MAX_ENUM:
-        for name in ("Step", "Undo"):
+        for name in {"Step", "Undo"} & made["$defs"].keys():
             made["$defs"][name]["properties"]["call"] = {"enum": calls, "type": "string"}
     return made
 
@@ -124,11 +122,11 @@ def understood(
     said: str, catalogue: Catalogue, config: SignoffConfig, now: datetime
 ) -> Planned | Asked | Declined:
     """What an answer means; InvalidPlan names everything that is wrong with it."""
-    draft = read(said)
+    draft = read(said, Draft)
     if draft.kind == "refuse":
         return Declined(draft.reason or "The model gave no reason.")
     if draft.kind == "clarify":
-        return Asked(_questions(draft))
+        return Asked(tuple(_fields(draft)))
     try:
         whole, issues = complete(to_spec(draft), catalogue, config, now)
     except (ArithmeticError, ValueError, RecursionError) as error:
@@ -140,23 +138,28 @@ def understood(
     return Planned(whole, plain("; ".join(filter(None, draft.assumptions))))
 
 
-def read(said: str) -> Draft:
+def read(said: str, form: type[Form]) -> Form:
     """The answer in its form."""
     if len(said) > LONGEST:
         raise InvalidPlan([Issue("too_long", "", f"the answer is longer than {LONGEST} characters")])
     try:
-        return Draft.model_validate_json(said)
+        return form.model_validate_json(said)
     except ValidationError as error:
         raise InvalidPlan(_issues(error)) from None
 
 
 def to_spec(draft: Draft) -> PlanSpec:
     """The plan document. Risk, approvers and mandate are not the model's to say: it has no words for them."""
+    return drawn(draft.goal, draft.steps, draft.rollback)
+
+
+def drawn(goal: str, steps: Sequence[Step], rollback: Sequence[Undo] = ()) -> PlanSpec:
+    """A plan document of steps in the form of an answer; InvalidPlan names what cannot be one."""
     issues: list[Issue] = []
-    steps = [_step(step, f"steps[{index}]", issues) for index, step in enumerate(draft.steps)]
-    undos = [_undo(undo, f"rollback[{index}]", issues) for index, undo in enumerate(draft.rollback)]
+    made = [_step(step, f"steps[{index}]", issues) for index, step in enumerate(steps)]
+    undos = [_undo(undo, f"rollback[{index}]", issues) for index, undo in enumerate(rollback)]
     try:
-        spec = PlanSpec.model_validate({"goal": draft.goal, "steps": steps, "rollback": undos})
+        spec = PlanSpec.model_validate({"goal": goal, "steps": made, "rollback": undos})
     except ValidationError as error:
         raise InvalidPlan([*issues, *_issues(error)]) from None
     if issues:
@@ -222,11 +225,19 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _questions(draft: Draft) -> tuple[str, ...]:
-    found = tuple(filter(None, draft.questions))[:MAX_QUESTIONS]
+def _fields(draft: Draft) -> list[Field]:
+    found = [one for one in draft.questions if one.ask][:MAX_QUESTIONS]
     if not found:
         raise InvalidPlan([Issue("no_questions", "questions", "clarify needs at least one question")])
-    return found
+    return [_field(index, one) for index, one in enumerate(found)]
+
+
+def _field(index: int, asked: Question) -> Field:
+    """Options of which there are none, or only one, are no choice."""
+    options = tuple(dict.fromkeys(filter(None, map(plain, asked.options))))[:MAX_OPTIONS]
+    choice = asked.kind == "choice" and len(options) > 1
+    kind = asked.kind if choice or asked.kind != "choice" else "text"
+    return Field(name=f"q{index + 1}", label=asked.ask, kind=kind, options=options if choice else ())
 
 
 def _issues(error: ValidationError) -> list[Issue]:

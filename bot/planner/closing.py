@@ -1,0 +1,24 @@
+"""The last word of a plan: what its reports say to the goal."""
+
+from bot.planner.decision import Progress
+from bot.planner.prompt import plain
+from storage.spec import StepSpec
+from storage.states import StepState
+
+LONGEST = 2_000
+
+
+def answer(now: Progress) -> str:
+    """A summary's own text if there is one, else what the last steps reported, one line each."""
+    ended = [step for step in _last(now) if now.state(step.id) == StepState.succeeded]
+    texts = [text for step in ended if isinstance(text := now.data().get(step.id, {}).get("text"), str)]
+    if texts:
+        return plain(texts[-1], LONGEST)
+    reports = [report for step in ended if (report := now.steps[step.id].report)]
+    return "\n".join(plain(report.summary) for report in reports)
+
+
+def _last(now: Progress) -> list[StepSpec]:
+    """The steps that no other one waits for."""
+    needed = {need for step in now.spec.steps for need in step.depends_on}
+    return [step for step in now.spec.steps if step.id not in needed]

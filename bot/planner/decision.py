@@ -1,0 +1,52 @@
+"""What the review says next, and the state it looks at. Documents only; `gate` says what becomes of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from storage.contract import Document
+from storage.spec import PlanSpec
+from storage.states import StepState
+from storage.views import PlanView, StepView
+
+Verb = Literal["continue", "retry", "alternative", "simplify", "amend", "ask", "finish", "abort"]
+REVISING: frozenset[Verb] = frozenset({"alternative", "simplify", "amend"})
+
+
+class Decision(Document):
+    """One word on how a plan goes on. `spec` is the whole plan from now on, for the verbs that revise."""
+
+    verb: Verb
+    reason: str
+    step: str = ""
+    spec: PlanSpec | None = None
+    wait: float = 0.0  # seconds before a retry
+    options: tuple[str, ...] = ()  # what a person who is asked may choose
+    source: str = "rules"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A plan on its way: what people approved, what stands now, and how each step fared."""
+
+    approved: PlanSpec
+    spec: PlanSpec
+    steps: Mapping[str, StepView] = field(default_factory=dict)
+    text: str = ""  # the request, in the person's words
+    spent: float = 0.0  # USD for thinking, so far
+
+    def state(self, key: str) -> StepState:
+        return self.steps[key].state if key in self.steps else StepState.pending
+
+    def data(self) -> dict[str, dict[str, object]]:
+        """What the steps reported, by step."""
+        found = {key: step.report for key, step in self.steps.items()}
+        return {key: report.data or {} for key, report in found.items() if report}
+
+
+def progress(view: PlanView, *, approved: PlanSpec | None = None, spent: float = 0.0) -> Progress:
+    """From the stored plan; `approved` is the parent of a revision that was made under a mandate."""
+    if view.spec is None:
+        raise ValueError(f"plan {view.id} has no revision to look at")
+    steps = {step.spec.id: step for step in view.steps}
+    return Progress(approved or view.spec, view.spec, steps, view.text, spent)
