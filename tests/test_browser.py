@@ -6,12 +6,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import chromium
+from tests.browser import chromium, shot
 from tests.world import World
 
 pytestmark = pytest.mark.browser
-
-ARTIFACTS = Path(__file__).parent / "artifacts"
 
 
 @pytest.fixture
@@ -29,11 +27,6 @@ def page(world: World) -> Iterator[Page]:
         page.emulate_media(reduced_motion="reduce")
         page.goto(world.demo.slack.page_url)
         yield page
-
-
-def shot(page: Page, name: str) -> None:
-    ARTIFACTS.mkdir(exist_ok=True)
-    page.screenshot(path=ARTIFACTS / f"{name}.png")
 
 
 def act_as(page: Page, user: str) -> None:

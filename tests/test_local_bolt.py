@@ -443,7 +443,7 @@ def test_views_are_updated_pushed_and_cleared_by_the_ack(bot: Bot, ann: Person) 
 
     bot.view_answer = {"response_action": "clear"}
     ann.fills({"when_step-3": "now"})
-    assert ann._workspace.state()["views"] == []
+    assert ann.workspace.state()["views"] == []
 
 
 def test_an_answer_that_slack_cannot_use_leaves_the_form_open(bot: Bot, ann: Person) -> None:

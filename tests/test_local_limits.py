@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.local.limits import check_message, check_metadata, check_view
+from bot.local.limits import check_home, check_message, check_metadata, check_view
 from bot.local.shapes import Refused
 
 Json = dict[str, Any]
@@ -33,6 +33,10 @@ def section(**parts: Any) -> Json:
 def rich(text: str = "x") -> Json:
     line = {"type": "rich_text_section", "elements": [{"type": "text", "text": text}]}
     return {"type": "rich_text", "elements": [line]}
+
+
+def line(*elements: Json) -> Json:
+    return {"type": "rich_text_section", "elements": list(elements)}
 
 
 def task(number: int = 1, **parts: Any) -> Json:
@@ -77,6 +81,10 @@ INSIDE: list[list[Json]] = [
     [plan(task(type="task_card", status="error", details=rich(), output=rich()))],
     [plan(task(sources=[{"type": "url", "url": "https://example.com", "text": "runbook"}]))],
     [table(100, 20)],
+    [actions({"type": "datetimepicker", "initial_date_time": 1767225600})],
+    [section(text=mrkdwn(1), accessory={"type": "multi_users_select", "initial_users": ["U0ANN"]})],
+    [{"type": "image", "alt_text": "a" * 2000, "title": plain(2000), "slack_file": {"id": "F1"}}],
+    [{"type": "rich_text", "elements": [line({"type": "usergroup", "usergroup_id": "S1"})]}],
     [container(10, is_collapsible=True, default_collapsed=True)],
     [section(text=mrkdwn(3000), block_id=str(n)) for n in range(4)],
     [rich("x" * 12_000)],
@@ -120,6 +128,11 @@ OVER: list[tuple[str, list[Json]]] = [
     ("invalid_blocks", [container(1) | {"child_blocks": [plan(task())]}]),
     ("invalid_blocks", [{"type": "alert", "text": plain(3)}]),
     ("invalid_blocks", [{"type": "hologram"}]),
+    ("invalid_blocks", [actions({"type": "multi_users_select"})]),
+    ("invalid_blocks", [section(text=mrkdwn(1), accessory={"type": "datetimepicker"})]),
+    ("invalid_blocks", [actions({"type": "datetimepicker", "initial_date_time": 1})]),
+    ("invalid_blocks", [{"type": "image", "alt_text": "a" * 2001, "slack_file": {"id": "F1"}}]),
+    ("invalid_blocks", [{"type": "image", "alt_text": "a", "image_url": "https://example.com/a.png"}]),
     ("invalid_blocks", [DIVIDER | {"block_id": "a"}, DIVIDER | {"block_id": "a"}]),
     ("invalid_blocks", [DIVIDER | {"block_id": "a" * 256}]),
     ("msg_blocks_too_long", [*INSIDE[-2], {"type": "header", "text": plain(1)}]),
@@ -175,6 +188,8 @@ def field(**parts: Any) -> Json:
         view({"type": "alert", "level": "error", "text": mrkdwn(200)}, private_metadata="m" * 3000),
         view(field(element={"type": "timepicker", "initial_time": "02:00"})),
         view(field(element={"type": "radio_buttons", "options": options(10)})),
+        view(field(element={"type": "number_input", "is_decimal_allowed": True, "initial_value": "-1.5"})),
+        view(field(element={"type": "datetimepicker"}), field(element={"type": "multi_users_select"})),
     ],
 )
 def test_a_view_that_fits_is_taken(good: Json) -> None:
@@ -196,11 +211,48 @@ def test_a_view_that_fits_is_taken(good: Json) -> None:
         view(field(element={"type": "plain_text_input", "initial_value": "v" * 3001})),
         view(field(block_id="a"), field(block_id="a")),
         view(colour="red"),
+        view(field(element={"type": "number_input"})),
+        view(field(element={"type": "number_input", "is_decimal_allowed": True, "min_value": 1})),
+        view(field(element={"type": "timepicker", "initial_time": "24:00"})),
+        view(field(element={"type": "plain_text_input", "max_length": 3001})),
+        view(*[field(element={"type": "plain_text_input", "focus_on_load": True})] * 2),
     ],
 )
 def test_a_view_that_does_not_fit_is_refused(bad: Any) -> None:
     with pytest.raises(Refused, match="invalid_arguments"):
         check_view(bad)
+
+
+def home(*blocks: Json, **parts: Any) -> Json:
+    return {"type": "home", "blocks": list(blocks)} | parts
+
+
+def test_a_home_tab_that_fits_is_taken() -> None:
+    check_home(
+        home(*[DIVIDER] * 97, table(2, 2), container(3), section(text=mrkdwn(1)), callback_id="c" * 255)
+    )
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        home(*[DIVIDER] * 101),
+        home(plan(task())),
+        home({"type": "alert", "text": mrkdwn(1)}),
+        home(title=plain(3)),
+        view(),
+    ],
+)
+def test_a_home_tab_that_does_not_fit_is_refused(bad: Json) -> None:
+    with pytest.raises(Refused, match="invalid_arguments"):
+        check_home(bad)
+
+
+def test_a_view_is_too_large_by_its_bytes() -> None:
+    large = [section(text=mrkdwn(2900), block_id=str(n)) for n in range(90)]
+
+    with pytest.raises(Refused, match="view_too_large"):
+        check_home(home(*large))
 
 
 def test_metadata_has_its_form() -> None:

@@ -11,7 +11,7 @@ from typing import IO
 
 from bot.demo.seed import Seed, break_tests, plant, tests_broken
 from bot.local.server import LocalSlack
-from bot.local.shapes import Channel, Control, Json, Member
+from bot.local.shapes import Channel, Control, Group, Json, Member, Shortcut
 from bot.supervise import Child, Supervisor, siblings
 from bot.when import resolve
 from storage.clock import jump, jumping
@@ -27,7 +27,14 @@ MEMBERS = (
     Member("U0BOB", "bob", "Bob Baker"),
     Member("U0CAROL", "carol", "Carol Cole", is_admin=True),
     Member("U0GUS", "gus", "Gus Guest", is_restricted=True),
+    Member("U0EVE", "eve", "Eve External", team_id="T0PARTNER"),
 )
+CHANNELS = (
+    Channel("C0OPS", "ops", "Changes to production"),
+    Channel("C0PARTNER", "partner-shop", "Shared with the people of another company", is_ext_shared=True),
+)
+GROUPS = (Group("S0ONCALL", "on-call", "On call", ("U0BOB", "U0CAROL")),)
+SHORTCUTS = (Shortcut("plan_this", "Plan this"),)
 SUGGESTIONS = (
     "/plan deploy auth-service v2.1.4 to production",
     "/plan run the full tests on staging",
@@ -53,7 +60,7 @@ class Demo:
         migrate(engine)
         self.store = Store(engine, self.now)
         self.slack = LocalSlack(
-            members=MEMBERS, channels=(Channel("C0OPS", "ops", "Changes to production"),),
+            members=MEMBERS, channels=CHANNELS, groups=GROUPS, shortcuts=SHORTCUTS,
             path=home / "workspace.db", port=seed.port, token=seed.token, title="Signoff demo", guide=GUIDE,
             suggestions=SUGGESTIONS, controls=self.controls(), clock=lambda: self.now().timestamp(),
         )  # fmt: skip

@@ -2,19 +2,9 @@
 
 from typing import Any
 
+from bot.local.elements import ACCESSORY, ACTION, ID, INPUT, plain, text
+from bot.local.richtext import RICH_TEXT
 from bot.local.rules import Check, Wrong, among, boolean, both, list_of, number, one_of, record, string, typed
-
-
-def text(most: int) -> Check:
-    return among({"plain_text": plain(most), "mrkdwn": mrkdwn(most)})
-
-
-def plain(most: int) -> Check:
-    return typed("plain_text", {"text": string(most)}, {"emoji": boolean})
-
-
-def mrkdwn(most: int) -> Check:
-    return typed("mrkdwn", {"text": string(most)}, {"verbatim": boolean})
 
 
 def _has_any(*names: str) -> Check:
@@ -32,133 +22,6 @@ def _not_both(first: str, second: str) -> Check:
 
     return check
 
-
-def _initial_is_an_option(value: Any, path: str) -> None:
-    chosen = value.get("initial_options", [value["initial_option"]] if "initial_option" in value else [])
-    if any(option not in value["options"] for option in chosen):
-        raise Wrong(path, "initial options must be among the options")
-
-
-ID = string(255)
-CONFIRM = record(
-    {"title": plain(100), "text": text(300), "confirm": plain(30), "deny": plain(30)},
-    {"style": one_of("primary", "danger")},
-)
-BUTTON = typed(
-    "button",
-    {"text": plain(75)},
-    {
-        "action_id": ID,
-        "value": string(2000),
-        "url": string(3000),
-        "style": one_of("primary", "danger"),
-        "confirm": CONFIRM,
-        "accessibility_label": string(75),
-    },
-)
-
-
-def _option(label: Check) -> Check:
-    return record({"text": label, "value": string(150)}, {"description": text(75)})
-
-
-_ANY = {"action_id": ID, "confirm": CONFIRM, "focus_on_load": boolean}
-_LISTED = _ANY | {"placeholder": plain(150)}
-SELECT = both(
-    typed(
-        "static_select",
-        {"options": list_of(_option(plain(75)), 100)},
-        _LISTED | {"initial_option": _option(plain(75))},
-    ),
-    _initial_is_an_option,
-)
-RADIO = both(
-    typed(
-        "radio_buttons",
-        {"options": list_of(_option(text(75)), 10)},
-        _ANY | {"initial_option": _option(text(75))},
-    ),
-    _initial_is_an_option,
-)
-CHECKBOXES = both(
-    typed(
-        "checkboxes",
-        {"options": list_of(_option(text(75)), 10)},
-        _ANY | {"initial_options": list_of(_option(text(75)), 10)},
-    ),
-    _initial_is_an_option,
-)
-TIME = typed("timepicker", {}, _LISTED | {"initial_time": string(5, 5), "timezone": string(64)})
-DATE = typed("datepicker", {}, _LISTED | {"initial_date": string(10, 10)})
-TEXT_INPUT = typed(
-    "plain_text_input",
-    {},
-    {
-        "action_id": ID,
-        "initial_value": string(3000, 0),
-        "multiline": boolean,
-        "min_length": number,
-        "max_length": number,
-        "placeholder": plain(150),
-        "focus_on_load": boolean,
-    },
-)
-CHOICES = {
-    "static_select": SELECT,
-    "radio_buttons": RADIO,
-    "checkboxes": CHECKBOXES,
-    "timepicker": TIME,
-    "datepicker": DATE,
-}
-ELEMENT = among({"button": BUTTON, **CHOICES})
-
-_STYLE = record(
-    {}, {"bold": boolean, "italic": boolean, "strike": boolean, "code": boolean, "underline": boolean}
-)
-_INLINE = among(
-    {
-        "text": typed("text", {"text": string(100_000)}, {"style": _STYLE}),
-        "link": typed(
-            "link", {"url": string(3000)}, {"text": string(3000), "style": _STYLE, "unsafe": boolean}
-        ),
-        "user": typed("user", {"user_id": ID}, {"style": _STYLE}),
-        "channel": typed("channel", {"channel_id": ID}, {"style": _STYLE}),
-        "emoji": typed("emoji", {"name": string(100)}, {"unicode": string(100)}),
-        "broadcast": typed("broadcast", {"range": one_of("here", "channel", "everyone")}),
-        "date": typed(
-            "date",
-            {"timestamp": number, "format": string(200)},
-            {"url": string(3000), "fallback": string(200)},
-        ),
-    }
-)
-_INLINES = list_of(_INLINE, 1000, least=0)
-_RICH_SECTION = typed("rich_text_section", {"elements": _INLINES})
-RICH_TEXT = typed(
-    "rich_text",
-    {
-        "elements": list_of(
-            among(
-                {
-                    "rich_text_section": _RICH_SECTION,
-                    "rich_text_list": typed(
-                        "rich_text_list",
-                        {"style": one_of("bullet", "ordered"), "elements": list_of(_RICH_SECTION, 1000)},
-                        {"indent": number, "offset": number, "border": number},
-                    ),
-                    "rich_text_preformatted": typed(
-                        "rich_text_preformatted",
-                        {"elements": _INLINES},
-                        {"border": number, "language": string(50)},
-                    ),
-                    "rich_text_quote": typed("rich_text_quote", {"elements": _INLINES}, {"border": number}),
-                }
-            ),
-            1000,
-        )
-    },
-    {"block_id": ID},
-)
 
 _SOURCE = typed("url", {"url": string(3000), "text": string(3000)})
 # The length of titles is undocumented; reference/slack.md §9 says to keep them within 150.
@@ -188,7 +51,7 @@ _SIMPLE: dict[str, Check] = {
                 "block_id": ID,
                 "text": text(3000),
                 "fields": list_of(text(2000), 10),
-                "accessory": ELEMENT,
+                "accessory": ACCESSORY,
                 "expand": boolean,
             },
         ),
@@ -197,8 +60,13 @@ _SIMPLE: dict[str, Check] = {
     "header": typed("header", {"text": plain(150)}, {"block_id": ID}),
     "context": typed("context", {"elements": list_of(text(3000), 10)}, {"block_id": ID}),
     "divider": typed("divider", {}, {"block_id": ID}),
-    "actions": typed("actions", {"elements": list_of(ELEMENT, 25, unique="action_id")}, {"block_id": ID}),
+    "actions": typed("actions", {"elements": list_of(ACTION, 25, unique="action_id")}, {"block_id": ID}),
     "rich_text": RICH_TEXT,
+    "image": typed(
+        "image",
+        {"alt_text": string(2000), "slack_file": record({"id": ID})},
+        {"block_id": ID, "title": plain(2000)},
+    ),
 }
 _TABLE = typed(
     "table",
@@ -224,7 +92,7 @@ _CONTAINER = both(
 _PLAN = typed("plan", {"title": string(150), "tasks": list_of(_TASK, 50, unique="task_id")}, {"block_id": ID})
 _INPUT = typed(
     "input",
-    {"label": plain(2000), "element": among({"plain_text_input": TEXT_INPUT, **CHOICES})},
+    {"label": plain(2000), "element": INPUT},
     {"block_id": ID, "hint": plain(2000), "optional": boolean, "dispatch_action": boolean},
 )
 _ALERT = typed(
@@ -233,8 +101,11 @@ _ALERT = typed(
     {"block_id": ID, "level": one_of("default", "info", "warning", "error", "success")},
 )
 
-MESSAGE_BLOCK = among(_SIMPLE | {"table": _TABLE, "container": _CONTAINER, "plan": _PLAN})
-VIEW_BLOCK = among(_SIMPLE | {"input": _INPUT, "alert": _ALERT})
+_MESSAGE = _SIMPLE | {"table": _TABLE, "container": _CONTAINER, "plan": _PLAN}
+MESSAGE_BLOCKS = frozenset(_MESSAGE)
+MESSAGE_BLOCK = among(_MESSAGE)
+MODAL_BLOCK = among(_SIMPLE | {"input": _INPUT, "alert": _ALERT})
+HOME_BLOCK = among(_SIMPLE | {"table": _TABLE, "container": _CONTAINER})
 
 
 def _blocks_later(value: Any, path: str) -> None:
@@ -242,15 +113,19 @@ def _blocks_later(value: Any, path: str) -> None:
         raise Wrong(path, "must be an array")
 
 
-VIEW = typed(
+_VIEW = {
+    "private_metadata": string(3000, 0),
+    "callback_id": string(255, 0),
+    "external_id": string(255, 0),
+}
+HOME = typed("home", {"blocks": _blocks_later}, _VIEW)
+MODAL = typed(
     "modal",
     {"title": plain(24), "blocks": _blocks_later},
     {
+        **_VIEW,
         "submit": plain(24),
         "close": plain(24),
-        "private_metadata": string(3000, 0),
-        "callback_id": string(255, 0),
-        "external_id": string(255, 0),
         "clear_on_close": boolean,
         "notify_on_close": boolean,
         "submit_disabled": boolean,

@@ -1,4 +1,4 @@
-"""The JSON endpoints below /control: the page and the tests act and look through the same ones."""
+"""The JSON endpoints below /control for people: the page and the tests act and look through the same ones."""
 
 import asyncio
 import inspect
@@ -9,12 +9,11 @@ from typing import Any
 from aiohttp import web
 
 from bot.local.acts import Acts
-from bot.local.faults import Faults
+from bot.local.api_parts import Parts
+from bot.local.courier import Courier
 from bot.local.live import Live
 from bot.local.scene import Scene
 from bot.local.shapes import Control, Delivery, Json, Refused
-from bot.local.socketmode import SocketMode
-from bot.local.workspace import Workspace
 
 LONGEST_WAIT = 25.0
 
@@ -22,15 +21,14 @@ logger = logging.getLogger(__name__)
 
 
 class ControlApi:
-    """Acts of people, faults, demo controls, and the state to look at."""
+    """Acts of people, demo controls, and the state to look at."""
 
-    def __init__(
-        self, workspace: Workspace, acts: Acts, socket: SocketMode, faults: Faults, live: Live, scene: Scene
-    ) -> None:
-        self._workspace = workspace
+    def __init__(self, parts: Parts, courier: Courier, acts: Acts, live: Live, scene: Scene) -> None:
+        self._workspace = parts.workspace
+        self._views = parts.views
+        self._faults = parts.faults
+        self._courier = courier
         self._acts = acts
-        self._socket = socket
-        self._faults = faults
         self._live = live
         self._scene = scene
         self._controls = {control.id: control for control in scene.controls}
@@ -43,25 +41,23 @@ class ControlApi:
             web.get("/control/ephemerals", self._get_ephemerals),
             web.get("/control/views", self._get_views),
             web.get("/control/live", self._get_live),
-            web.post("/control/fault", self._post_fault),
-            web.post("/control/disconnect", self._post_disconnect),
-            web.post("/control/member", self._post_member),
-            web.post("/control/clear", self._post_clear),
             web.post("/control/run", self._post_run),
-            web.post("/control/{act:say|click|submit|close|shortcut}", self._post_act),
+            web.post("/control/{act:say|click|submit|close|shortcut|home}", self._post_act),
         ]
 
     def snapshot(self) -> Json:
         """Everything a watcher can see."""
         return self._scene.to_json() | {
             "version": self._live.version,
-            "links": self._socket.links,
+            "links": self._courier.links,
             "members": [vars(member) for member in self._workspace.members.values()],
             "channels": [vars(channel) for channel in self._workspace.channels.values()],
+            "groups": [vars(group) for group in self._workspace.groups.values()],
             "bot": self._workspace.bot.id,
             "messages": list(self._workspace.messages),
             "ephemerals": list(self._workspace.ephemerals),
-            "views": list(self._workspace.views),
+            "views": list(self._views.modals),
+            "homes": list(self._views.homes),
             "faults": self._faults.bodies(),
             "controls": list(self._states.values()),
         }
@@ -85,7 +81,7 @@ class ControlApi:
 
     async def _get_views(self, request: web.Request) -> web.Response:
         user = request.query.get("user")
-        return web.json_response([view for view in self._workspace.views if user in (None, view["user"])])
+        return web.json_response([view for view in self._views.modals if user in (None, view["user"])])
 
     async def _get_live(self, request: web.Request) -> web.StreamResponse:
         page = web.WebSocketResponse(heartbeat=20)
@@ -108,28 +104,6 @@ class ControlApi:
         except ValueError as error:
             raise Refused("invalid_arguments", str(error)) from None
         return delivery
-
-    async def _post_fault(self, request: web.Request) -> web.Response:
-        given = await request.json()
-        self._faults.retry_after = given.pop("retry_after", self._faults.retry_after)
-        for name, times in given.items():
-            self._faults.set(name, int(times))
-        return web.json_response(self._faults.bodies())
-
-    async def _post_disconnect(self, request: web.Request) -> web.Response:
-        await self._socket.disconnect(politely=(await request.json()).get("politely", True))
-        return web.json_response({"ok": True})
-
-    async def _post_member(self, request: web.Request) -> web.Response:
-        given = await request.json()
-        self._workspace.change_member(given.pop("id"), given)
-        return web.json_response({"ok": True})
-
-    async def _post_clear(self, request: web.Request) -> web.Response:
-        self._workspace.clear()
-        for fault in self._faults.bodies():
-            self._faults.set(fault["id"], 0)
-        return web.json_response({"ok": True})
 
     async def _post_run(self, request: web.Request) -> web.Response:
         given = await request.json()

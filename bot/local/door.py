@@ -7,7 +7,7 @@ from aiohttp.typedefs import Handler, Middleware
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 # These carry a secret of their own: a Slack token, a ticket, an unguessable id.
-OWN_SECRET = ("/api/", "/link/", "/hook/")
+OWN_SECRET = ("/api/", "/link/", "/hook/", "/upload/")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",

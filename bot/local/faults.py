@@ -1,41 +1,71 @@
-"""What can go wrong on purpose: each fault counts down the times it will still strike."""
+"""What can go wrong on purpose: a fault strikes a number of times, or for a number of seconds."""
+
+import time
+from dataclasses import dataclass
 
 from bot.local.memory import Changed
 from bot.local.shapes import Json
 
 NAMES = {
-    "rate_limit": "The next Web API calls answer 429",
-    "api_down": "The next Web API calls answer 500",
-    "lost_ack": "The next acks never arrive",
-    "duplicate": "The next deliveries come twice",
-    "expired_trigger": "The next trigger ids are too old",
-    "stale_view": "The next view updates lose the race",
+    "rate_limit": "Web API calls answer 429",
+    "api_down": "Web API calls answer 500",
+    "slow_api": "Web API calls take a while",
+    "lost_reply": "Web API calls are carried out, but their answer never arrives",
+    "lost_ack": "Acks never arrive",
+    "duplicate": "Deliveries come twice",
+    "reorder": "Events arrive after the ones that follow them",
+    "expired_trigger": "Trigger ids are too old",
+    "stale_view": "View updates lose the race",
 }
 
 
+@dataclass
+class Fault:
+    """One fault: how often it still strikes, until when, and which method (none is every one)."""
+
+    left: int = 0
+    until: float = 0.0
+    method: str = ""
+
+
 class Faults:
-    """A small table of name and count, set from outside and used up by the parts that fail."""
+    """A small table, set from outside and used up by the parts that fail."""
 
     def __init__(self, changed: Changed) -> None:
-        self._left = dict.fromkeys(NAMES, 0)
+        self._faults = {name: Fault() for name in NAMES}
         self._changed = changed
         self.retry_after = 1
+        self.delay = 1.0
 
-    def set(self, name: str, times: int) -> None:
-        if name not in self._left:
+    def set(self, name: str, times: int = 0, *, seconds: float = 0.0, method: str = "") -> None:
+        if name not in self._faults:
             raise ValueError(f"there is no fault {name}; there are {', '.join(NAMES)}")
-        self._left[name] = times
+        self._faults[name] = Fault(times, time.monotonic() + seconds, method)
         self._changed("fault", name, self.body(name))
 
-    def strikes(self, name: str) -> bool:
-        """Use up one, if there is one."""
-        if self._left[name] == 0:
+    def strikes(self, name: str, method: str = "") -> bool:
+        """Use up one, if there is one for this method."""
+        fault = self._faults[name]
+        if fault.method not in ("", method):
             return False
-        self.set(name, self._left[name] - 1)
+        if time.monotonic() < fault.until:
+            return True
+        if fault.left == 0:
+            return False
+        fault.left -= 1
+        self._changed("fault", name, self.body(name))
         return True
 
+    def clear(self) -> None:
+        for name in self._faults:
+            self.set(name)
+        self.retry_after, self.delay = 1, 1.0
+
     def body(self, name: str) -> Json:
-        return {"id": name, "help": NAMES[name], "left": self._left[name]}
+        fault = self._faults[name]
+        seconds = max(0.0, round(fault.until - time.monotonic(), 1))
+        facts = {"left": fault.left, "seconds": seconds, "method": fault.method}
+        return {"id": name, "help": NAMES[name]} | facts
 
     def bodies(self) -> list[Json]:
-        return [self.body(name) for name in self._left]
+        return [self.body(name) for name in self._faults]

@@ -1,6 +1,7 @@
 """Input elements: find them in blocks, and turn what a person typed into Slack's `state.values`."""
 
 from collections.abc import Iterator
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from bot.local.shapes import Json
@@ -51,8 +52,17 @@ def expand(element: Json, plain: Any) -> Json:
         return {"type": kind, "selected_options": chosen}
     if kind in ("static_select", "radio_buttons"):
         return {"type": kind, "selected_option": _option(element, plain)}
-    name = {"timepicker": "selected_time", "datepicker": "selected_date"}.get(kind, "value")
-    return {"type": kind, name: plain or None}
+    if kind == "multi_users_select":
+        return {"type": kind, "selected_users": list(plain or [])}
+    value = str(plain) if kind == "number_input" and plain not in (None, "") else plain
+    return {"type": kind, _NAMES.get(kind, "value"): value or None}
+
+
+_NAMES = {
+    "timepicker": "selected_time",
+    "datepicker": "selected_date",
+    "datetimepicker": "selected_date_time",
+}
 
 
 def _option(element: Json, value: Any) -> Json | None:
@@ -70,7 +80,7 @@ def _initial(element: Json) -> Any:
         return [option["value"] for option in element["initial_options"]]
     if "initial_option" in element:
         return element["initial_option"]["value"]
-    names = ("initial_value", "initial_time", "initial_date")
+    names = ("initial_value", "initial_time", "initial_date", "initial_date_time", "initial_users")
     return next((element[name] for name in names if name in element), None)
 
 
@@ -89,8 +99,30 @@ def _mistake(block: Json, value: Any) -> str:
     if not value:
         return "" if block.get("optional") else REQUIRED
     element = block["element"]
-    if len(value) < element.get("min_length", 0):
-        return f"Must be at least {element['min_length']} characters."
-    if isinstance(value, str) and len(value) > element.get("max_length", 3000):
-        return f"Must be at most {element.get('max_length', 3000)} characters."
+    if element["type"] == "number_input":
+        return _number_mistake(element, value)
+    if element["type"] == "multi_users_select":
+        most = element.get("max_selected_items", len(value))
+        return f"Choose at most {most}." if len(value) > most else ""
+    return _length_mistake(element, value) if isinstance(value, str) else ""
+
+
+def _length_mistake(element: Json, value: str) -> str:
+    least, most = element.get("min_length", 0), element.get("max_length", 3000)
+    if len(value) < least:
+        return f"Must be at least {least} characters."
+    return f"Must be at most {most} characters." if len(value) > most else ""
+
+
+def _number_mistake(element: Json, value: str) -> str:
+    try:
+        number = Decimal(value)
+    except InvalidOperation:
+        return "Please enter a number."
+    if number % 1 and not element["is_decimal_allowed"]:
+        return "Please enter a whole number."
+    if number < Decimal(element.get("min_value", value)):
+        return f"Please enter a number of at least {element['min_value']}."
+    if number > Decimal(element.get("max_value", value)):
+        return f"Please enter a number of at most {element['max_value']}."
     return ""

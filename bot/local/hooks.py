@@ -4,8 +4,9 @@ import secrets
 import time
 
 from bot.local import limits
+from bot.local.numbering import number_blocks
 from bot.local.shapes import Channel, Json, Member, Refused
-from bot.local.workspace import Workspace, number_blocks
+from bot.local.workspace import Workspace
 
 LIFETIME = 30 * 60
 USES = 5

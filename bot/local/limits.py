@@ -1,9 +1,10 @@
 """Slack's limits: each check refuses with Slack's own error code and the place of the fault."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
-from bot.local.blocks import MESSAGE_BLOCK, VIEW, VIEW_BLOCK
+from bot.local.blocks import HOME, HOME_BLOCK, MESSAGE_BLOCK, MODAL, MODAL_BLOCK
 from bot.local.rules import Check, Wrong, all_different, list_of, record, string
 from bot.local.shapes import Json, Refused
 
@@ -14,6 +15,7 @@ MESSAGE_CHARACTERS = 12_000
 TABLE_CHARACTERS = 10_000
 POST_TEXT = 40_000
 UPDATE_TEXT = 4_000
+VIEW_BYTES = 250_000
 
 
 def gather(node: Any, *names: str) -> Iterator[str]:
@@ -48,16 +50,36 @@ def check_message(text: str | None, blocks: list[Json] | None, *, most_text: int
 
 
 def check_view(view: Any) -> None:
-    """Refuse what Slack refuses in views.open, views.update and a response_action."""
-    try:
-        VIEW(view, "/view")
-    except Wrong as wrong:
-        raise Refused("invalid_arguments", str(wrong)) from None
-    _check_blocks(view["blocks"], VIEW_BLOCK, VIEW_BLOCKS, "invalid_arguments")
+    """Refuse what Slack refuses of a modal in views.open, views.push, views.update and a response_action."""
+    _check_view(view, MODAL, MODAL_BLOCK)
     if "submit" not in view and any(part["type"] == "input" for part in view["blocks"]):
         raise Refused(
             "invalid_arguments", "[ERROR] missing required field: submit [json-pointer:/view/submit]"
         )
+
+
+def check_home(view: Any) -> None:
+    """Refuse what Slack refuses in views.publish."""
+    _check_view(view, HOME, HOME_BLOCK)
+
+
+def _check_view(view: Any, frame: Check, block: Check) -> None:
+    try:
+        frame(view, "/view")
+    except Wrong as wrong:
+        raise Refused("invalid_arguments", str(wrong)) from None
+    _check_blocks(view["blocks"], block, VIEW_BLOCKS, "invalid_arguments")
+    if _count_focus(view["blocks"]) > 1:
+        raise Refused("invalid_arguments", "[ERROR] only one element may have focus_on_load")
+    if len(json.dumps(view, ensure_ascii=False).encode()) > VIEW_BYTES:
+        raise Refused("view_too_large")
+
+
+def _count_focus(blocks: list[Json]) -> int:
+    elements = [
+        part for block in blocks for part in (block.get("element"), *block.get("elements", ())) if part
+    ]
+    return sum(1 for element in elements if element.get("focus_on_load"))
 
 
 def check_metadata(metadata: Any) -> None:

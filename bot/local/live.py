@@ -6,7 +6,7 @@ from aiohttp import web
 
 from bot.local.shapes import Json
 
-SHOWN = ("message", "ephemeral", "view", "member", "fault", "control", "link")
+SHOWN = ("message", "ephemeral", "view", "home", "member", "channel", "group", "fault", "control", "link")
 
 
 class Live:

@@ -61,5 +61,9 @@ class Shelf:
         if self._bodies.pop(id, None) is not None:
             self._memory.write(self._kind, id, None)
 
+    def clear(self) -> None:
+        for id in list(self._bodies):
+            self.drop(id)
+
     def items(self) -> list[tuple[str, Json]]:
         return list(self._bodies.items())

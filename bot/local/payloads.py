@@ -2,7 +2,7 @@
 
 import secrets
 
-from bot.local.shapes import APP_ID, TEAM_ID, Channel, Json, Member
+from bot.local.shapes import APP_ID, TEAM_ID, Channel, Json, Member, dm_id
 
 TOKEN = "local-verification-token"  # noqa: S105 - a field that Slack has deprecated and still sends
 TEAM_DOMAIN = "local"
@@ -100,7 +100,7 @@ def message_action(
     }
 
 
-def event(inner: Json, bot: Member) -> Json:
+def event(inner: Json, bot: Member, *, ext_shared: bool = False) -> Json:
     return {
         "type": "event_callback",
         "token": TOKEN,
@@ -120,26 +120,32 @@ def event(inner: Json, bot: Member) -> Json:
                 "is_enterprise_install": False,
             }
         ],
-        "is_ext_shared_channel": False,
+        "is_ext_shared_channel": ext_shared,
         "event_context": secrets.token_urlsafe(12),
     }
 
 
-def said(message: Json) -> Json:
+def said(message: Json, channel: Channel) -> Json:
     """The `message` event of a posted message."""
     return public(message) | {
-        "channel": message["channel"],
+        "channel": channel.id,
         "event_ts": message["ts"],
-        "channel_type": "channel",
+        "channel_type": channel.kind,
     }
 
 
-def mentioned(message: Json) -> Json:
-    inner = said(message) | {"type": "app_mention"}
+def mentioned(message: Json, channel: Channel) -> Json:
+    inner = said(message, channel) | {"type": "app_mention"}
     return {name: part for name, part in inner.items() if name != "channel_type"}
 
 
-def changed(message: Json, previous: Json) -> Json:
+def home_opened(user: Member, tab: str, home: Json | None, *, ts: str) -> Json:
+    view = {"view": filled(home, {})} if home and tab == "home" else {}
+    opened = {"type": "app_home_opened", "user": user.id, "channel": dm_id(user.id), "tab": tab}
+    return opened | {"event_ts": ts} | view
+
+
+def changed(message: Json, previous: Json, channel: Channel) -> Json:
     ts = message["edited"]["ts"]
     return {
         "type": "message",
@@ -147,8 +153,8 @@ def changed(message: Json, previous: Json) -> Json:
         "hidden": True,
         "message": public(message),
         "previous_message": public(previous),
-        "channel": message["channel"],
-        "channel_type": "channel",
+        "channel": channel.id,
+        "channel_type": channel.kind,
         "ts": ts,
         "event_ts": ts,
     }

@@ -1,19 +1,12 @@
-"""A person at the local workspace, driven by a script: says, clicks, fills, sees. Waits, never sleeps."""
+"""A person at the local workspace, driven by a script: says, clicks, fills, opens, sees."""
 
-import json
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
-from urllib.parse import urlencode
+from typing import Any
 
 from bot.local import fields
+from bot.local.looking import Looking
 from bot.local.reading import readable
-from bot.local.shapes import Delivery, Json, Refused
-
-Found = TypeVar("Found")
+from bot.local.shapes import Delivery, Json, dm_id
 
 
 @dataclass(frozen=True)
@@ -26,37 +19,23 @@ class Button:
     element: Json
 
 
-class WorkspaceClient:
-    """The workspace seen from outside. Every wait is bounded by `patience` seconds."""
-
-    def __init__(self, url: str, token: str, *, patience: float = 10.0) -> None:
-        self._url = url
-        self._token = token
-        self._patience = patience
-        # Loopback must not go through a proxy named in the environment.
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+class WorkspaceClient(Looking):
+    """The workspace for a story: its people, its faults, what an admin can change."""
 
     def person(self, user_id: str) -> "Person":
         return Person(self, user_id)
 
-    def state(self, *, after: int = -1, wait: float = 0) -> Json:
-        """Everything there is to see; with `after`, once it is newer than that version."""
-        state: Json = self._get("state", after=after, wait=wait)
-        return state
-
-    def messages(self, channel: str = "") -> list[Json]:
-        """What stands in the channel itself, oldest first."""
-        messages: list[Json] = self._get("messages", channel=channel)
-        return messages
-
-    def thread(self, ts: str, channel: str = "") -> list[Json]:
-        """A thread, its root first."""
-        messages: list[Json] = self._get("messages", channel=channel, thread_ts=ts)
-        return messages
-
-    def fault(self, *, retry_after: int = 1, **times: int) -> None:
-        """Let named faults strike the next n times: `fault(rate_limit=2)`."""
-        self.act("fault", retry_after=retry_after, **times)
+    def fault(
+        self,
+        *,
+        retry_after: int = 1,
+        delay: float = 1.0,
+        seconds: float = 0.0,
+        method: str = "",
+        **times: int,
+    ) -> None:
+        """Strike the next n times, or for some seconds: `fault(rate_limit=2, method="chat.update")`."""
+        self.act("fault", retry_after=retry_after, delay=delay, seconds=seconds, method=method, **times)
 
     def disconnect(self, *, politely: bool = True) -> None:
         self.act("disconnect", politely=politely)
@@ -65,8 +44,20 @@ class WorkspaceClient:
         """What an admin does: `change_member("U0BOB", deleted=True)`."""
         self.act("member", id=user_id, **changes)
 
+    def change_channel(self, channel_id: str, **changes: Any) -> None:
+        """`change_channel("C0OPS", is_archived=True)`; also has_bot, is_private, is_ext_shared, topic."""
+        self.act("channel", id=channel_id, **changes)
+
+    def change_group(self, group_id: str, **changes: Any) -> None:
+        """`change_group("S0ONCALL", users=["U0BOB"])`."""
+        self.act("group", id=group_id, **changes)
+
+    def deliver_to(self, request_url: str) -> None:
+        """HTTP mode from now on, if the address answers Slack's challenge; "" is Socket Mode again."""
+        self.act("request_url", url=request_url)
+
     def clear(self) -> None:
-        """An empty channel without faults, for the next story."""
+        """An empty workspace without faults, for the next story."""
         self.act("clear")
 
     def run(self, control: str, *, on: bool = True) -> str:
@@ -76,49 +67,26 @@ class WorkspaceClient:
     def wait_for_bot(self, links: int = 1) -> None:
         self.wait(lambda state: state["links"] >= links, f"{links} link(s) of the app")
 
-    def wait(self, look: Callable[[Json], Found | None], what: str) -> Found:
-        """Look at the state after every change until something true comes of it."""
-        until = time.monotonic() + self._patience
-        version = -1
-        while (left := until - time.monotonic()) > 0:
-            state = self.state(after=version, wait=left)
-            version = state["version"]
-            found = look(state)
-            if found:
-                return found
-        raise AssertionError(f"waited {self._patience:g} s for {what}\n\n{self.dump()}")
-
-    def dump(self) -> str:
-        return describe(self.state())
-
-    def act(self, name: str, **given: Any) -> Json:
-        answer: Json = self._open(f"/control/{name}", json.dumps(given).encode())
-        return answer
-
-    def _get(self, name: str, **query: Any) -> Any:
-        return self._open(f"/control/{name}?{urlencode(query)}", None)
-
-    def _open(self, path: str, body: bytes | None) -> Any:
-        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
-        request = urllib.request.Request(self._url + path, body, headers)  # noqa: S310 - our own address
-        try:
-            with self._opener.open(request, timeout=60) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise _refusal(error) from None
-
 
 class Person:
     """One member, by id."""
 
     def __init__(self, workspace: WorkspaceClient, id: str) -> None:
         self.id = id
-        self._workspace = workspace
+        self.workspace = workspace
 
     def says(self, text: str, *, thread: str = "", channel: str = "") -> Delivery:
         """Type into the composer; for a plain message `payload["ts"]` is where it stands."""
         return self._does("say", text=text, thread_ts=thread, channel=channel)
+
+    def writes(self, text: str, *, thread: str = "") -> Delivery:
+        """Type into the direct messages with the app."""
+        return self.says(text, thread=thread, channel=self.dm)
+
+    @property
+    def dm(self) -> str:
+        """The channel of this person's direct messages with the app."""
+        return dm_id(self.id)
 
     def button(self, action_id: str, *, message: str = "", block_id: str | None = None) -> Button:
         """The newest button of that name this person can see, waited for."""
@@ -130,7 +98,7 @@ class Person:
                     return Button(body["ts"], body["channel"], found[0]["block_id"], found[1])
             return None
 
-        return self._workspace.wait(look, f"a button {action_id}")
+        return self.workspace.wait(look, f"a button {action_id}")
 
     def clicks(
         self,
@@ -164,73 +132,88 @@ class Person:
             mine: list[Json] = [view for view in state["views"] if view["user"] == self.id]
             return mine[-1] if mine else None
 
-        return self._workspace.wait(look, f"a view open for {self.id}")
+        return self.workspace.wait(look, f"a view open for {self.id}")
 
-    def clicks_in_view(self, action_id: str, *, value: Any = None, values: Json | None = None) -> Delivery:
-        view = self.view()
-        return self._does(
-            "click", view_id=view["id"], action_id=action_id, value=value, values=values, confirm=True
-        )
+    def clicks_in_view(
+        self, action_id: str, *, block_id: str | None = None, value: Any = None, values: Json | None = None
+    ) -> Delivery:
+        """Use an element of the modal in front; `values` are what else was typed so far."""
+        given = {"action_id": action_id, "block_id": block_id, "value": value, "values": values}
+        return self._does("click", view_id=self.view()["id"], confirm=True, **given)
 
     def fills(self, values: Json) -> Delivery:
         """Fill the open modal by block id and submit it; `errors` stand at the fields."""
         return self._does("submit", view_id=self.view()["id"], values=values)
 
-    def closes(self) -> Delivery:
-        return self._does("close", view_id=self.view()["id"])
+    def closes(self, *, everything: bool = False) -> Delivery:
+        """Leave the modal in front, or the whole stack at once."""
+        return self._does("close", view_id=self.view()["id"], everything=everything)
+
+    def opens_home(self) -> Delivery:
+        """Open the app's home tab; the app hears of it."""
+        return self._does("home", tab="home")
+
+    def opens_messages(self) -> Delivery:
+        """Open the app's messages tab; the app hears of it."""
+        return self._does("home", tab="messages")
+
+    def home(self) -> Json:
+        """The home tab that the app published for this person, waited for."""
+
+        def look(state: Json) -> Json | None:
+            return next((view for view in state["homes"] if view["user"] == self.id), None)
+
+        return self.workspace.wait(look, f"a home tab for {self.id}")
+
+    def clicks_at_home(
+        self, action_id: str, *, block_id: str | None = None, value: Any = None, values: Json | None = None
+    ) -> Delivery:
+        """Use an element of the home tab, waited for."""
+
+        def look(state: Json) -> str | None:
+            mine = [view for view in state["homes"] if view["user"] == self.id]
+            return mine[0]["id"] if mine and fields.find(mine[0]["blocks"], action_id, block_id) else None
+
+        given = {"action_id": action_id, "block_id": block_id, "value": value, "values": values}
+        view_id = self.workspace.wait(look, f"{action_id} in the home tab of {self.id}")
+        return self._does("click", view_id=view_id, confirm=True, **given)
 
     def uses(self, callback_id: str, *, message: str, channel: str = "") -> Delivery:
         """Choose a message shortcut."""
         return self._does("shortcut", callback_id=callback_id, message_ts=message, channel=channel)
 
+    def file(self, name: str) -> Json:
+        """The newest file of that name that this person can see, waited for."""
+
+        def look(state: Json) -> Json | None:
+            shown = [file for body in _visible(state, self.id) for file in body.get("files", [])]
+            return next((file for file in shown if file["name"] == name), None)
+
+        return self.workspace.wait(look, f"a file {name}")
+
     def sees(self, text: str, *, thread: str = "") -> Json:
         """Wait until the text stands somewhere this person can see; the message (or view) that has it."""
 
         def look(state: Json) -> Json | None:
-            mine: list[Json] = [view for view in state["views"] if view["user"] == self.id]
+            views = [*state["views"], *state["homes"]]
+            mine: list[Json] = [view for view in views if view["user"] == self.id]
             for body in [*_visible(state, self.id), *mine]:
                 if text in readable(body) and thread in ("", body.get("thread_ts")):
                     return body
             return None
 
-        return self._workspace.wait(look, f"{self.id} to see {text!r}")
+        return self.workspace.wait(look, f"{self.id} to see {text!r}")
 
     def ephemerals(self) -> list[str]:
         """What only this person saw, oldest first."""
-        return [readable(body) for body in self._workspace.state()["ephemerals"] if body["to"] == self.id]
+        return [readable(body) for body in self.workspace.state()["ephemerals"] if body["to"] == self.id]
 
     def _does(self, act: str, **given: Any) -> Delivery:
-        return Delivery(**self._workspace.act(act, user=self.id, **given))
-
-
-def _refusal(error: urllib.error.HTTPError) -> Refused:
-    text = error.read().decode()
-    try:
-        body = json.loads(text)
-    except ValueError:
-        return Refused(f"http_{error.code}", text)
-    return Refused(body["error"], *body["messages"])
+        return Delivery(**self.workspace.act(act, user=self.id, **given))
 
 
 def _visible(state: Json, user_id: str) -> list[Json]:
-    """Messages of everybody and whispers to this person, newest first."""
+    """Messages in channels, this person's direct messages and whispers to them, newest first."""
     mine = [body for body in state["ephemerals"] if body["to"] == user_id]
-    return sorted([*state["messages"], *mine], key=lambda body: float(body["ts"]), reverse=True)
-
-
-def describe(state: Json) -> str:
-    """Channels, threads, whispers and open views as text."""
-    names = {member["id"]: member["real_name"] for member in state["members"]}
-    lines = [f"links of the app: {state['links']}"]
-    for body in sorted(state["messages"], key=lambda body: (body.get("thread_ts", body["ts"]), body["ts"])):
-        indent = "" if body.get("thread_ts", body["ts"]) == body["ts"] else "    ↳ "
-        lines += _told(indent, f"[{body['ts']}] {names.get(body['user'], body['user'])}", readable(body))
-    for body in state["ephemerals"]:
-        lines += _told("", f"[{body['ts']}] only {names.get(body['to'], body['to'])} sees", readable(body))
-    for view in state["views"]:
-        lines += _told("", f"[{view['id']}] {names.get(view['user'])} has open", readable(view))
-    return "\n".join(lines)
-
-
-def _told(indent: str, head: str, text: str) -> list[str]:
-    return [f"{indent}{head}:", *(f"{indent}    {line}" for line in text.splitlines())]
+    open_to_all = [m for m in state["messages"] if m["channel"][0] != "D" or m["channel"] == dm_id(user_id)]
+    return sorted([*open_to_all, *mine], key=lambda body: float(body["ts"]), reverse=True)

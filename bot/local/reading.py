@@ -8,11 +8,11 @@ SIGNS = {"pending": "○", "in_progress": "◐", "complete": "✓", "error": "�
 
 
 def readable(body: Json) -> str:
-    """The text people see: the blocks if there are any, else the text."""
+    """The text people see: the blocks if there are any, else the text; then the names of files."""
     blocks = body.get("blocks")
-    return (
-        "\n".join(line for block in blocks for line in _lines(block)) if blocks else str(body.get("text", ""))
-    )
+    shown = [line for block in blocks for line in _lines(block)] if blocks else [str(body.get("text", ""))]
+    files = [f"[{file['name']}] {file['title']}" for file in body.get("files", [])]
+    return "\n".join([*shown, *files]).strip("\n")
 
 
 def _lines(block: Json) -> Iterator[str]:
@@ -22,6 +22,8 @@ def _lines(block: Json) -> Iterator[str]:
             yield from (line for task in block["tasks"] for line in _task(task))
         case "rich_text":
             yield rich(block)
+        case "image":
+            yield f"[image] {_text(block.get('title')) or block['alt_text']}"
         case "table":
             yield from map(_row, block["rows"])
         case "container":
@@ -78,6 +80,8 @@ def _inline(element: Json) -> str:
     match element["type"]:
         case "user":
             return f"<@{element['user_id']}>"
+        case "usergroup":
+            return f"<!subteam^{element['usergroup_id']}>"
         case "channel":
             return f"<#{element['channel_id']}>"
         case "emoji":

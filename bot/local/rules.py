@@ -1,5 +1,6 @@
 """Small checks that combine: what a value may be, and where it breaks the rule."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,16 @@ def string(most: int, least: int = 1) -> Check:
     return check
 
 
+def matching(pattern: str, what: str) -> Check:
+    """A string that looks like this as a whole."""
+
+    def check(value: Any, path: str) -> None:
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            raise Wrong(path, f"must be {what}")
+
+    return check
+
+
 def boolean(value: Any, path: str) -> None:
     if not isinstance(value, bool):
         raise Wrong(path, "must be a boolean")
@@ -33,6 +44,15 @@ def boolean(value: Any, path: str) -> None:
 def number(value: Any, path: str) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Wrong(path, "must be a number")
+
+
+def between(least: int, most: int) -> Check:
+    def check(value: Any, path: str) -> None:
+        number(value, path)
+        if not least <= value <= most:
+            raise Wrong(path, f"must be between {least} and {most}")
+
+    return check
 
 
 def one_of(*values: str) -> Check:

@@ -13,20 +13,25 @@ from pathlib import Path
 from aiohttp import web
 
 from bot.local.acts import Acts
+from bot.local.admin import AdminApi
+from bot.local.api_parts import Parts
 from bot.local.control import ControlApi
+from bot.local.courier import Courier
 from bot.local.door import Door
 from bot.local.faults import Faults
+from bot.local.files import Files
 from bot.local.hooks import Hooks
 from bot.local.live import Live
 from bot.local.payloads import event
 from bot.local.person import WorkspaceClient
 from bot.local.scene import Scene
-from bot.local.shapes import DEFAULT_BOT, DEFAULT_CHANNEL, Channel, Control, Json, Member, Shortcut
-from bot.local.socketmode import SocketMode
+from bot.local.shapes import DEFAULT_BOT, DEFAULT_CHANNEL, Channel, Control, Group, Json, Member, Shortcut
 from bot.local.surface import Surface
 from bot.local.triggers import Triggers
-from bot.local.webapi import WebApi
+from bot.local.views import Views
 from bot.local.workspace import Workspace
+
+LARGEST_UPLOAD = 64 * 1024 * 1024
 
 
 class LocalSlack:
@@ -38,6 +43,7 @@ class LocalSlack:
         members: Iterable[Member],
         bot: Member = DEFAULT_BOT,
         channels: Iterable[Channel] = (DEFAULT_CHANNEL,),
+        groups: Iterable[Group] = (),
         path: Path | None = None,
         port: int = 0,
         token: str = "",
@@ -49,10 +55,13 @@ class LocalSlack:
         shortcuts: Iterable[Shortcut] = (),
         ack_timeout: float = 3.0,
         event_spacing: Iterable[float] = (1.0, 5.0, 15.0),
+        request_url: str = "",
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._members, self._bot, self._channels = tuple(members), bot, tuple(channels)
+        self._members, self._bot = tuple(members), bot
+        self._channels, self._groups = tuple(channels), tuple(groups)
         self._path, self._asked_port, self._clock = path, port, clock
+        self._request_url = request_url
         self._scene = Scene(
             title, guide, tuple(suggestions), tuple(controls), tuple(commands), tuple(shortcuts)
         )
@@ -61,6 +70,7 @@ class LocalSlack:
         # Made from the page's token, so that an app finds its way back after a restart with the same one.
         self.bot_token = f"xoxb-local-{_derived(self.token, 'bot')}"
         self.app_token = f"xapp-local-{_derived(self.token, 'app')}"
+        self.signing_secret = _derived(self.token, "signing")
         self.port = 0
         self._thread: threading.Thread | None = None
         self._ready = threading.Event()
@@ -92,6 +102,7 @@ class LocalSlack:
                 members=self._members,
                 bot=self._bot,
                 channels=self._channels,
+                groups=self._groups,
                 path=self._path,
                 changed=live.changed,
                 clock=self._clock,
@@ -124,53 +135,61 @@ class LocalSlack:
     async def _serve(self, listener: socket.socket, workspace: Workspace, live: Live) -> None:
         self._loop = asyncio.get_running_loop()
         faults = Faults(live.changed)
-        mode = SocketMode(
-            faults=faults,
-            events=workspace.events,
-            linked=lambda count: live.changed("link", "link", {"links": count}),
-            ack_timeout=self._ack_timeout,
-            spacing=self._spacing,
-        )
-        app, control = self._app(workspace, mode, faults, live)
+        courier = self._courier(workspace, faults, live)
+        app, control = self._app(workspace, courier, faults, live)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2)
         await runner.setup()
         await web.SockSite(runner, listener).start()
-        mode.resume_events()
+        courier.resume_events()
         watching = asyncio.create_task(control.watch())
         self._ready.set()
         await self._over.wait()
         watching.cancel()
-        await mode.stop()
+        await courier.stop()
         await runner.cleanup()
         workspace.memory.close()
 
+    def _courier(self, workspace: Workspace, faults: Faults, live: Live) -> Courier:
+        courier = Courier(
+            faults=faults,
+            events=workspace.events,
+            linked=lambda count: live.changed("link", "link", {"links": count}),
+            secret=self.signing_secret,
+            ack_timeout=self._ack_timeout,
+            spacing=self._spacing,
+        )
+        courier.http.use(self._request_url)
+        return courier
+
     def _app(
-        self, workspace: Workspace, mode: SocketMode, faults: Faults, live: Live
+        self, workspace: Workspace, courier: Courier, faults: Faults, live: Live
     ) -> tuple[web.Application, ControlApi]:
-        triggers, hooks = Triggers(faults), Hooks(workspace, self.url)
-        echoes: set[asyncio.Task[None]] = set()
-
-        def echo(inner: Json) -> None:
-            task = asyncio.create_task(mode.echo(event(inner, workspace.bot)))
-            echoes.add(task)
-            task.add_done_callback(echoes.discard)
-
-        api = WebApi(
-            workspace,
-            triggers,
-            faults,
-            echo=echo,
-            open_link=lambda: f"ws://127.0.0.1:{self.port}/link/?ticket={mode.ticket()}",
+        parts = self._parts(workspace, courier, faults)
+        hooks = Hooks(workspace, self.url)
+        surface = Surface(parts, hooks, bot_token=self.bot_token, app_token=self.app_token)
+        acts = Acts(parts, courier, hooks, commands=self._scene.commands, shortcuts=self._scene.shortcuts)
+        control = ControlApi(parts, courier, acts, live, self._scene)
+        admin = AdminApi(parts, courier, surface.calls)
+        app = web.Application(
+            middlewares=[Door(self.port, self.token).guard, surface.refusals], client_max_size=LARGEST_UPLOAD
         )
-        acts = Acts(
-            workspace, mode, triggers, hooks, commands=self._scene.commands, shortcuts=self._scene.shortcuts
-        )
-        control = ControlApi(workspace, acts, mode, faults, live, self._scene)
-        door = Door(self.port, self.token)
-        surface = Surface(api, hooks, faults, bot_token=self.bot_token, app_token=self.app_token)
-        app = web.Application(middlewares=[door.guard, surface.refusals])
-        app.add_routes([*control.routes(), *surface.routes(), web.get("/link/", mode.serve)])
+        routes = [*control.routes(), *admin.routes(), *surface.routes()]
+        app.add_routes([*routes, web.get("/link/", courier.socket.serve)])
         return app, control
+
+    def _parts(self, workspace: Workspace, courier: Courier, faults: Faults) -> Parts:
+        def echo(channel: Channel, inner: Json) -> None:
+            courier.echo(event(inner, workspace.bot, ext_shared=channel.is_ext_shared))
+
+        return Parts(
+            workspace=workspace,
+            views=Views(workspace.memory, workspace.next_ts),
+            files=Files(workspace.memory, self.url, workspace.bot.id),
+            triggers=Triggers(faults),
+            faults=faults,
+            echo=echo,
+            open_link=lambda: f"ws://127.0.0.1:{self.port}/link/?ticket={courier.socket.ticket()}",
+        )
 
 
 def _derived(token: str, purpose: str) -> str:

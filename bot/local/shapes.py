@@ -39,11 +39,31 @@ class Member:
 
 @dataclass(frozen=True)
 class Channel:
-    """A public channel that every member has joined."""
+    """A channel that every member has joined; with `user`, the app's direct messages with that person."""
 
     id: str
     name: str
     topic: str = ""
+    is_private: bool = False
+    is_ext_shared: bool = False
+    is_archived: bool = False
+    has_bot: bool = True
+    user: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What Slack calls `channel_type`."""
+        return "im" if self.user else "group" if self.is_private else "channel"
+
+
+@dataclass(frozen=True)
+class Group:
+    """A user group: `@on-call`."""
+
+    id: str
+    handle: str
+    name: str
+    users: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,6 +72,11 @@ class Shortcut:
 
     callback_id: str
     name: str
+
+
+def dm_id(user_id: str) -> str:
+    """The id of the app's direct messages with this person."""
+    return f"D{user_id[1:]}"
 
 
 def _nothing(on: bool) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from aiohttp import WSMsgType, web
 
 from bot.local.faults import Faults
-from bot.local.memory import Shelf
 from bot.local.shapes import APP_ID, Delivery, Json
 
 HEARTBEAT = 0.1
@@ -20,25 +19,14 @@ ANSWERABLE = ("slash_commands", "interactive")
 class SocketMode:
     """Delivers to one of the app's links; each envelope is awaited for `ack_timeout` seconds."""
 
-    def __init__(
-        self,
-        *,
-        faults: Faults,
-        events: Shelf,
-        linked: Callable[[int], None],
-        ack_timeout: float,
-        spacing: tuple[float, ...],
-    ) -> None:
+    def __init__(self, *, faults: Faults, linked: Callable[[int], None], ack_timeout: float) -> None:
         self._faults = faults
-        self._events = events
         self._report = linked
         self._ack_timeout = ack_timeout
-        self._spacing = spacing
         self._tickets: set[str] = set()
         self._links: list[web.WebSocketResponse] = []
         self._linked = asyncio.Event()
         self._awaited: dict[str, asyncio.Future[Json]] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def links(self) -> int:
@@ -98,7 +86,11 @@ class SocketMode:
             return
         answer.set_result(ack.get("payload") or {})
 
-    async def deliver(self, kind: str, payload: Json, *, retry: int = 0) -> Delivery:
+    async def wait(self) -> None:
+        """Until the app has a link."""
+        await self._linked.wait()
+
+    async def deliver(self, kind: str, payload: Json, *, retry: int = 0, reason: str = "") -> Delivery:
         """Send one envelope and wait for its ack."""
         if not self._links:
             return Delivery(acked=False, error="dispatch_failed")
@@ -125,29 +117,6 @@ class SocketMode:
         self._links.append(self._links.pop(0))
         await self._links[-1].send_json(envelope)
 
-    def send_event(self, payload: Json) -> None:
-        """Deliver an event, now or when a link is there, and again until it is acked."""
-        self._events.keep(payload["event_id"], payload)
-        self._begin(payload)
-
-    def resume_events(self) -> None:
-        for payload in self._events:
-            self._begin(payload)
-
-    def _begin(self, payload: Json) -> None:
-        task = asyncio.create_task(self._carry(payload))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _carry(self, payload: Json) -> None:
-        for retry, pause in enumerate((0.0, *self._spacing)):
-            await asyncio.sleep(pause)
-            await self._linked.wait()
-            delivery = await self.deliver("events_api", payload, retry=retry)
-            if delivery.acked:
-                break
-        self._events.drop(payload["event_id"])
-
     async def echo(self, payload: Json) -> None:
         """Send an event about the app's own message: once, outside the faults, never awaited."""
         with contextlib.suppress(ConnectionError):
@@ -161,12 +130,6 @@ class SocketMode:
                 await link.send_json({"type": "disconnect", "reason": "refresh_requested"})
             else:
                 await link.close()
-
-    async def stop(self) -> None:
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        await self.disconnect(politely=False)
 
 
 async def _beat(link: web.WebSocketResponse) -> None:

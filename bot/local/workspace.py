@@ -1,6 +1,5 @@
-"""The workspace's state with Slack's semantics: messages, threads, ephemerals, views, response urls."""
+"""The workspace's state with Slack's semantics: people, channels, messages, threads, ephemerals."""
 
-import secrets
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -8,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from bot.local.memory import Changed, Memory
-from bot.local.shapes import APP_ID, BOT_ID, TEAM_ID, Channel, Json, Member, Refused
+from bot.local.numbering import number_blocks
+from bot.local.shapes import APP_ID, BOT_ID, Channel, Group, Json, Member, Refused, dm_id
 
 
 class Workspace:
-    """Who is here, what was said, what is open."""
+    """Who is here and what was said."""
 
     def __init__(
         self,
@@ -20,6 +20,7 @@ class Workspace:
         members: Iterable[Member],
         bot: Member,
         channels: Iterable[Channel],
+        groups: Iterable[Group] = (),
         path: Path | None,
         changed: Changed,
         clock: Callable[[], float] = time.time,
@@ -27,15 +28,19 @@ class Workspace:
         self.bot = bot
         self.members = {member.id: member for member in (*members, bot)}
         self.channels = {channel.id: channel for channel in channels}
+        self.groups = {group.id: group for group in groups}
+        self.direct = {dm_id(id): Channel(dm_id(id), "directmessage", user=id) for id in self._people()}
         self.memory = Memory(path, changed)
         self.messages = self.memory.shelf("message")
         self.ephemerals = self.memory.shelf("ephemeral")
-        self.views = self.memory.shelf("view")
         self.hooks = self.memory.shelf("hook")
         self.events = self.memory.shelf("event")
         self._changed = changed
         self._clock = clock
         self._last = max((_micros(body["ts"]) for body in (*self.messages, *self.ephemerals)), default=0)
+
+    def _people(self) -> list[str]:
+        return [id for id, member in self.members.items() if not member.is_bot]
 
     def next_ts(self) -> str:
         """The time now as Slack writes it; unique and increasing even when the clock steps back."""
@@ -51,10 +56,41 @@ class Workspace:
         self.members[user_id] = replace(self.member(user_id), **fields)
         self._changed("member", user_id, vars(self.members[user_id]))
 
+    def group(self, group_id: Any) -> Group:
+        if group_id not in self.groups:
+            raise Refused("no_such_subteam")
+        return self.groups[group_id]
+
+    def change_group(self, group_id: str, fields: Json) -> None:
+        self.groups[group_id] = replace(self.group(group_id), **fields)
+        self._changed("group", group_id, vars(self.groups[group_id]))
+
     def channel(self, channel_id: Any) -> Channel:
+        found = self.channels.get(channel_id) or self.direct.get(channel_id)
+        if found is None:
+            raise Refused("channel_not_found")
+        return found
+
+    def change_channel(self, channel_id: str, fields: Json) -> None:
+        """Archive it, share it, throw the app out: whatever an admin can do."""
         if channel_id not in self.channels:
             raise Refused("channel_not_found")
-        return self.channels[channel_id]
+        self.channels[channel_id] = replace(self.channels[channel_id], **fields)
+        self._changed("channel", channel_id, vars(self.channels[channel_id]))
+
+    def joined(self, channel_id: Any) -> Channel:
+        """A channel that the app may look into."""
+        channel = self.channel(channel_id)
+        if not channel.has_bot:
+            raise Refused("channel_not_found" if channel.is_private else "not_in_channel")
+        return channel
+
+    def open_to_app(self, channel_id: Any, *, archived: str = "is_archived") -> Channel:
+        """A channel that the app may write into."""
+        channel = self.joined(channel_id)
+        if channel.is_archived:
+            raise Refused(archived)
+        return channel
 
     def message(self, channel_id: str, ts: str) -> Json:
         message = self.messages.get(f"{channel_id}:{ts}")
@@ -103,6 +139,15 @@ class Workspace:
         kept = {name: part for name, part in changed.items() if part or name == "text"}
         return self.messages.keep(f"{channel.id}:{ts}", number_blocks(kept))
 
+    def react(self, channel: Channel, ts: str, user: Member, name: str) -> None:
+        message = self.message(channel.id, ts)
+        before = {reaction["name"]: reaction["users"] for reaction in message.get("reactions", [])}
+        if user.id in before.get(name, []):
+            raise Refused("already_reacted")
+        after = before | {name: [*before.get(name, []), user.id]}
+        shown = [{"name": each, "users": users, "count": len(users)} for each, users in after.items()]
+        self.messages.keep(f"{channel.id}:{ts}", message | {"reactions": shown})
+
     def remove(self, channel: Channel, ts: str) -> None:
         self.messages.drop(f"{channel.id}:{ts}")
 
@@ -120,10 +165,9 @@ class Workspace:
         return self.ephemerals.keep(ts, number_blocks(body | {k: part for k, part in parts.items() if part}))
 
     def clear(self) -> None:
-        """Forget everything that was said and is open."""
-        for shelf in (self.messages, self.ephemerals, self.views):
-            for id, _ in shelf.items():
-                shelf.drop(id)
+        """Forget everything that was said."""
+        self.messages.clear()
+        self.ephemerals.clear()
 
     def history(self, channel: Channel) -> list[Json]:
         """What stands in the channel itself, newest first."""
@@ -136,58 +180,6 @@ class Workspace:
         thread = [m for m in self.messages if m["channel"] == channel.id and m.get("thread_ts") == root["ts"]]
         return sorted(thread, key=lambda message: _micros(message["ts"])) or [root]
 
-    def open_view(self, user: Member, view: Json, *, under: Json | None = None) -> Json:
-        """Open a modal for one person: alone, or on top of the view `under`."""
-        if under is None:
-            for old in self.stack(user):
-                self.views.drop(old["id"])
-        if len(self.stack(user)) >= 3:
-            raise Refused("push_limit_reached")
-        id = "V" + secrets.token_hex(5).upper()
-        frame = {
-            "id": id,
-            "team_id": TEAM_ID,
-            "app_id": APP_ID,
-            "bot_id": BOT_ID,
-            "app_installed_team_id": TEAM_ID,
-            "root_view_id": under["root_view_id"] if under else id,
-            "previous_view_id": under["id"] if under else None,
-            "user": user.id,
-        }
-        return self.views.keep(id, frame | self._view_body(view))
-
-    def update_view(self, view_id: str, view: Json) -> Json:
-        old = self.view(view_id)
-        frame = {name: old[name] for name in _FRAME}
-        return self.views.keep(view_id, frame | self._view_body(view))
-
-    def _view_body(self, view: Json) -> Json:
-        blank = {"submit": None, "close": None, "private_metadata": "", "callback_id": "", "external_id": ""}
-        flags = {"clear_on_close": False, "notify_on_close": False, "state": {"values": {}}}
-        return number_blocks(blank | flags | view) | {"hash": f"{self.next_ts()}.{secrets.token_hex(4)}"}
-
-    def view(self, view_id: str | None, external_id: str | None = None) -> Json:
-        for view in self.views:
-            if view["id"] == view_id or (external_id and view["external_id"] == external_id):
-                return view
-        raise Refused("not_found")
-
-    def stack(self, user: Member) -> list[Json]:
-        """The person's open views, the visible one last."""
-        return [view for view in self.views if view["user"] == user.id]
-
-
-_FRAME = (
-    "id",
-    "team_id",
-    "app_id",
-    "bot_id",
-    "app_installed_team_id",
-    "root_view_id",
-    "previous_view_id",
-    "user",
-)
-
 
 def _micros(ts: str) -> int:
     seconds, _, micros = ts.partition(".")
@@ -195,27 +187,5 @@ def _micros(ts: str) -> int:
 
 
 def _in_channel(message: Json) -> bool:
-    return message.get("thread_ts", message["ts"]) == message["ts"] or "subtype" in message
-
-
-def number_blocks(body: Json) -> Json:
-    """Give every block and element the id that Slack makes up when the app gave none."""
-    if "blocks" not in body:
-        return body
-    return body | {"blocks": [_number_block(block) for block in body["blocks"]]}
-
-
-def _number_block(given: Json) -> Json:
-    block: Json = {"block_id": secrets.token_urlsafe(4)} | given
-    for name in ("elements", "child_blocks"):
-        if name in block and block["type"] in ("actions", "container"):
-            number = _number_block if name == "child_blocks" else _number_element
-            block[name] = [number(part) for part in block[name]]
-    for name in ("accessory", "element"):
-        if name in block:
-            block[name] = _number_element(block[name])
-    return block
-
-
-def _number_element(element: Json) -> Json:
-    return {"action_id": secrets.token_urlsafe(4)} | element
+    alone = message.get("thread_ts", message["ts"]) == message["ts"]
+    return alone or message.get("subtype") == "thread_broadcast"

@@ -1,5 +1,5 @@
 // What the person does, told to the server. Every answer is a delivery: acked, how fast, what was said.
-import { store } from "./store.js";
+import { roomId, store } from "./store.js";
 import { toast } from "./toast.js";
 
 async function post(path, body) {
@@ -20,10 +20,11 @@ async function post(path, body) {
 
 const asMe = (act, body) => post(act, { user: store.me, ...body });
 
-export const say = (text, thread_ts) => asMe("say", { channel: store.channel, text, ...(thread_ts ? { thread_ts } : {}) });
+export const say = (text, thread_ts) => asMe("say", { channel: roomId(), text, ...(thread_ts ? { thread_ts } : {}) });
 export const click = (body) => asMe("click", body);
 export const submit = (view_id, values) => asMe("submit", { view_id, values });
-export const close = (view_id) => asMe("close", { view_id });
+export const close = (view_id, everything) => asMe("close", { view_id, everything });
+export const openedHome = (tab) => asMe("home", { tab });
 export const shortcut = (callback_id, message) => asMe("shortcut", { callback_id, message_ts: message.ts, channel: message.channel });
 export const setFault = (name, times) => post("fault", { [name]: times });
 export const disconnect = (politely) => post("disconnect", { politely });

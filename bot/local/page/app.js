@@ -1,34 +1,47 @@
 // Puts the parts together: draws on every change, and listens to the keyboard.
 import { Composer } from "./composer.js";
 import { button, el, icon, replace } from "./dom.js";
+import { drawHome } from "./home.js";
 import { nameOf } from "./mentions.js";
 import { drawChannel, drawThread } from "./messages.js";
 import { drawModal } from "./modal.js";
 import { drawSidebar } from "./sidebar.js";
-import { actAs, changed, onArrival, onChange, openThread, people, store, watch } from "./store.js";
+import { actAs, changed, dmOf, onArrival, onChange, openThread, people, room, roomName, store, watch } from "./store.js";
+import { markRead } from "./unread.js";
 
 const at = (id) => document.getElementById(id);
-const channelName = () => `#${store.channels.find((one) => one.id === store.channel).name}`;
 const composer = new Composer(at("channel-composer"), { suggest: true, testid: "composer" });
 const threadComposer = new Composer(at("thread-composer"), { thread: () => store.thread, testid: "thread-composer" });
 
 function header() {
-  const channel = store.channels.find((one) => one.id === store.channel);
+  const channel = room();
   replace(at("header"), JSON.stringify([channel, store.online, store.links]), () => [
     button(
       { class: "only-narrow tool", "aria-label": "Open the workspace menu", testid: "menu", onclick: () => menu(true) },
       icon("menu"),
     ),
-    el("h1", {}, `# ${channel.name}`),
+    el("h1", {}, channel.app ? channel.name : `# ${channel.name}`),
+    channel.app ? el("span", { class: "app-badge" }, "APP") : null,
+    ...badges(channel),
     el("span", { class: "topic" }, channel.topic),
     notice(),
-    button(
-      { class: "tool", title: "Back to the guide", onclick: () => at("channel-log").scrollTo({ top: 0, behavior: "smooth" }) },
-      icon("book"),
-      el("span", { class: "only-wide" }, "Guide"),
-    ),
+    channel === store.channels[0] && store.guide ? guideButton() : null,
   ]);
 }
+
+const badges = (channel) =>
+  [
+    channel.is_ext_shared ? el("span", { class: "badge", title: "People of another organization can read and click here" }, icon("globe"), el("span", { class: "only-wide" }, "Shared")) : null,
+    channel.is_archived ? el("span", { class: "badge", title: "Archived" }, icon("archive"), el("span", { class: "only-wide" }, "Archived")) : null,
+    channel.has_bot === false ? el("span", { class: "badge", title: "Signoff is not in this channel" }, icon("stop"), el("span", { class: "only-wide" }, "Signoff is not in this channel")) : null,
+  ].filter(Boolean);
+
+const guideButton = () =>
+  button(
+    { class: "tool", title: "Back to the guide", onclick: () => at("channel-log").scrollTo({ top: 0, behavior: "smooth" }) },
+    icon("book"),
+    el("span", { class: "only-wide" }, "Guide"),
+  );
 
 function notice() {
   if (!store.online) return el("span", { class: "notice", role: "status", testid: "reconnecting" }, "reconnecting…");
@@ -37,9 +50,9 @@ function notice() {
 }
 
 function threadHeader() {
-  replace(at("thread-header"), store.channel, () => [
+  replace(at("thread-header"), roomName(), () => [
     el("h1", {}, "Thread"),
-    el("span", { class: "topic" }, channelName()),
+    el("span", { class: "topic" }, roomName()),
     button(
       { class: "tool", "aria-label": "Close the thread", testid: "thread-close", onclick: () => openThread(null) },
       icon("cross"),
@@ -48,8 +61,11 @@ function threadHeader() {
 }
 
 function menu(open) {
+  if (open === at("app").classList.contains("with-menu")) return;
   at("app").classList.toggle("with-menu", open);
   at("shade").hidden = !open;
+  document.querySelector("main").inert = open;
+  (open ? at("sidebar") : at("header")).querySelector("button")?.focus();
 }
 
 let lastThread = null;
@@ -62,14 +78,16 @@ function focusThread() {
 }
 
 function draw() {
-  document.title = `${store.title} ${channelName()}`;
+  document.title = `${store.title} ${roomName()}`;
+  markRead();
   header();
   drawSidebar();
+  drawHome();
   drawChannel();
   drawThread();
   if (store.thread) threadHeader();
-  composer.draw(channelName());
-  threadComposer.draw("the thread");
+  composer.draw(roomName(), room().is_archived);
+  threadComposer.draw("the thread", room().is_archived);
   focusThread();
   drawModal();
 }
@@ -87,7 +105,8 @@ function keys(event) {
 
 onChange(draw);
 onArrival((kind, body) => {
-  if (kind === "message" && body.user !== store.me) at("announce").textContent = `${nameOf(body.user)}: ${body.text}`;
+  const mine = body.channel?.[0] !== "D" || body.channel === dmOf(store.me);
+  if (kind === "message" && mine && body.user !== store.me) at("announce").textContent = `${nameOf(body.user)}: ${body.text}`;
 });
 document.addEventListener("keydown", keys);
 at("shade").addEventListener("click", () => menu(false));

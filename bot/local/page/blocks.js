@@ -2,6 +2,7 @@
 import { el, icon, spinner } from "./dom.js";
 import { withEmoji } from "./emoji.js";
 import { fate, use, valueHeld } from "./clicks.js";
+import { picture } from "./files.js";
 import { input } from "./inputs.js";
 import { richText, textObject } from "./mrkdwn.js";
 import { plan } from "./plan.js";
@@ -35,6 +36,7 @@ const BLOCKS = {
   rich_text: (block) => richText(block),
   plan: (block, surface) => plan(block, surface),
   alert: (block) => el("div", { class: `alert ${block.level ?? "default"}`, role: "alert" }, icon("warn"), el("div", {}, ...textObject(block.text))),
+  image: (block) => picture(block.slack_file.id, block.alt_text, block.title ? withEmoji(block.title.text) : null),
   table,
   container,
 };
@@ -53,7 +55,8 @@ function drawButton(one, block, surface) {
     {
       type: "button",
       class: `button ${one.style ?? ""} ${state ?? ""}`,
-      disabled: state === "waiting",
+      // Not `disabled`: that would take the focus away from whoever came here by keyboard.
+      "aria-disabled": state === "waiting" ? "true" : undefined,
       "aria-busy": state === "waiting" ? "true" : undefined,
       "aria-label": one.accessibility_label,
       title: failed ? "Signoff didn't respond" : undefined,

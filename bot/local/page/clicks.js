@@ -1,8 +1,11 @@
 // A click and its fate: the element waits for the ack, then is itself again or carries a warning.
 import { click } from "./api.js";
 import { askFirst } from "./confirm.js";
+import { wayBackTo } from "./dom.js";
 import { changed, store } from "./store.js";
 
+// Where a person was when they last used something outside of a form: a form that opens then leads back there.
+export let cameFrom = () => null;
 const fates = new Map();
 const held = new Map();
 const counts = new Map();
@@ -31,6 +34,7 @@ function valuesOf(surface) {
 }
 
 export async function use(surface, block, element, value) {
+  if (!document.activeElement?.closest("dialog")) cameFrom = wayBackTo(document.activeElement);
   if (element.confirm && !(await askFirst(element.confirm))) return;
   const key = keyOf(surface, block, element);
   if (fates.get(key) === "waiting") return;

@@ -24,8 +24,10 @@ export class Composer {
     place.append(...(this.chips ? [this.chips] : []), el("div", { class: "composer" }, this.box, row));
   }
 
-  draw(where) {
-    const label = `Message ${where}`;
+  draw(where, archived) {
+    const label = archived ? `${where} is archived` : `Message ${where}`;
+    this.box.disabled = Boolean(archived);
+    if (this.chips) this.chips.hidden = Boolean(archived);
     this.box.placeholder = label;
     this.box.setAttribute("aria-label", `${label} as ${nameOf(store.me)}`);
     replace(this.who, JSON.stringify([store.me, people()]), () => [avatar(store.me, "tiny"), this.picker()]);

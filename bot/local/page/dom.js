@@ -31,6 +31,13 @@ const PATHS = {
   link: "M14 5h5v5M19 5l-8.5 8.5M18 14v4a1.5 1.5 0 01-1.5 1.5h-10A1.5 1.5 0 015 18V8a1.5 1.5 0 011.5-1.5h4",
   eye: "M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12zM12 14.5a2.5 2.5 0 100-5 2.5 2.5 0 000 5z",
   reply: "M4.5 6.5A2 2 0 016.5 4.5h11a2 2 0 012 2v7a2 2 0 01-2 2H11l-4.5 4v-4a2 2 0 01-2-2z",
+  more: "M6 12h.01M12 12h.01M18 12h.01",
+  back: "M15 5l-7 7 7 7",
+  file: "M7 3.5h7l4.5 4.5v12.5H7zM14 3.5V8h4.5",
+  down_to: "M12 4v11M7.5 11L12 15.5 16.5 11M5 19.5h14",
+  home: "M4 11.5L12 4.5l8 7M6.5 10v9.5h11V10",
+  globe: "M12 21a9 9 0 100-18 9 9 0 000 18zM3 12h18M12 3c3 2.7 3 15.3 0 18M12 3c-3 2.7-3 15.3 0 18",
+  archive: "M4 6h16v4H4zM6 10v9.5h12V10M10 13.5h4",
   bolt: "M13 3L5 14h6l-1 7 8-11h-6z",
   clock: "M12 7v5.2l3.2 1.8M12 21a9 9 0 100-18 9 9 0 000 18z",
   lock: "M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 017 0v3",
@@ -58,6 +65,17 @@ export function link(url, ...children) {
   const safe = /^(https?:|mailto:)/i.test(url);
   if (!safe) return el("span", {}, ...children);
   return el("a", { href: url, target: "_blank", rel: "noopener noreferrer" }, ...children);
+}
+
+// A way back to an element that may be drawn again meanwhile: by its id, or by its block and action.
+export function wayBackTo(node) {
+  const block = node?.closest("[data-block-id]")?.dataset.blockId;
+  const action = node?.dataset.actionId;
+  return (within) => {
+    const same = node?.isConnected ? node : node?.id ? document.getElementById(node.id) : null;
+    if (same && within.contains(same)) return same;
+    return action ? within.querySelector(`[data-block-id="${CSS.escape(block ?? "")}"] [data-action-id="${CSS.escape(action)}"]`) : null;
+  };
 }
 
 // New children only when the mark changed; whoever had the focus keeps it.

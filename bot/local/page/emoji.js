@@ -22,7 +22,7 @@ const TABLE = {
 const DRAWN = {
   "✅": ["check", "good boxed"], "✔️": ["check", "good"], "❌": ["cross", "bad"], "⚠️": ["warn", "warn"], "⚠": ["warn", "warn"],
   "🚨": ["warn", "bad"], "⛔": ["stop", "bad"], "🚫": ["stop", "bad"], "🛑": ["stop", "bad"], "⏳": ["clock", ""], "⌛": ["clock", ""],
-  "⏰": ["clock", ""], "🕐": ["clock", ""], "🕑": ["clock", ""], "🔒": ["lock", ""], "⏸️": ["pause", ""], "🔄": ["turn", ""], "🔁": ["turn", ""],
+  "⏰": ["clock", ""], "🕐": ["clock", ""], "🕑": ["clock", ""], "🔒": ["lock", ""], "⏸️": ["pause", ""], "👀": ["eye", ""], "🔄": ["turn", ""], "🔁": ["turn", ""],
 };
 const SIGN = new RegExp(`(${Object.keys(DRAWN).join("|")})`);
 

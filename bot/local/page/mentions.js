@@ -6,6 +6,15 @@ const COLOURS = ["#2f7d6b", "#b4552d", "#5b5fc7", "#a63d68", "#2b6cb0", "#7a5c1e
 
 export const nameOf = (id) => store.members.get(id)?.real_name ?? (id === "USLACKBOT" ? "Slackbot" : id);
 
+// Who is not quite one of us: the app must treat them so.
+export function standing(id) {
+  const member = store.members.get(id);
+  if (!member || member.is_bot) return "";
+  if (member.deleted) return "deactivated";
+  if (member.team_id !== store.members.get(store.bot).team_id) return "external";
+  return member.is_restricted || member.is_ultra_restricted ? "guest" : "";
+}
+
 export function avatar(id, size = "") {
   const member = store.members.get(id);
   if (member?.is_bot) return el("img", { class: `avatar ${size}`, src: "/page/icon.svg", alt: "" });
@@ -22,6 +31,13 @@ export function mention(id) {
   const hint = mine ? "This is you" : `Act as ${member.real_name}`;
   const props = { class: mine ? "mention me" : "mention", title: hint, testid: "mention", "data-user": id };
   return button({ ...props, onclick: () => actAs(id) }, `@${member.real_name}`);
+}
+
+export function groupMention(id) {
+  const group = store.groups.find((one) => one.id === id);
+  const mine = group?.users.includes(store.me);
+  const who = group ? `${group.name}: ${group.users.map(nameOf).join(", ")}` : undefined;
+  return el("span", { class: mine ? "mention me" : "mention", title: who, testid: "group" }, `@${group?.handle ?? id}`);
 }
 
 export function channelName(id) {

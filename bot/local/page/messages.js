@@ -1,16 +1,18 @@
 // The channel's messages and the open thread.
-import { shortcut } from "./api.js";
 import { drawBlocks } from "./blocks.js";
 import { clickCount } from "./clicks.js";
 import { ago, clockTime, dayName, fullTime, sameDay } from "./dates.js";
 import { button, el, icon, reconcile } from "./dom.js";
-import { avatar, nameOf } from "./mentions.js";
+import { withEmoji } from "./emoji.js";
+import { drawFiles } from "./files.js";
+import { avatar, nameOf, standing } from "./mentions.js";
 import { mrkdwn } from "./mrkdwn.js";
-import { changed, openThread, store } from "./store.js";
+import { messageMenu } from "./menu.js";
+import { changed, openThread, roomId, store } from "./store.js";
 import { intro } from "./intro.js";
 
 const byTime = (one, other) => Number(one.ts) - Number(other.ts);
-const here = (body) => body.channel === store.channel;
+const here = (body) => body.channel === roomId();
 const dismissed = new Set();
 const whispers = (inThread) =>
   [...store.ephemerals.values()].filter((body) => here(body) && body.to === store.me && !dismissed.has(body.ts) && inThread(body.thread_ts));
@@ -28,7 +30,7 @@ function inThread(root) {
 }
 
 export function drawChannel() {
-  const items = [{ key: "intro", mark: [store.guide, store.channel, store.me], draw: intro }];
+  const items = [{ key: "intro", mark: [store.guide, store.channel, store.me, store.channels], draw: intro }];
   let last = 0;
   for (const body of inChannel()) {
     const seconds = Number(body.ts);
@@ -36,12 +38,12 @@ export function drawChannel() {
     last = seconds;
     items.push(item(body, false));
   }
-  fill(document.getElementById("channel-log"), items, store.channel);
+  fill(document.getElementById("channel-log"), items, roomId());
 }
 
 export function drawThread() {
   const pane = document.getElementById("thread");
-  const root = store.messages.get(`${store.channel}:${store.thread}`);
+  const root = store.messages.get(`${roomId()}:${store.thread}`);
   pane.hidden = !root;
   document.getElementById("app").classList.toggle("with-thread", Boolean(root));
   if (!root) return;
@@ -76,13 +78,14 @@ function day(seconds) {
 
 function item(body, threaded) {
   const minute = body.reply_count && !threaded ? Math.floor(Date.now() / 60000) : 0;
-  const mark = [body, store.me, store.members, clickCount(body), minute];
+  const mark = [body, store.me, store.members, store.groups, clickCount(body), minute];
   return { key: body.ts, mark, draw: () => message(body, threaded) };
 }
 
 function message(body, threaded) {
   const whisper = body.is_ephemeral;
-  const text = body.blocks?.length ? drawBlocks(body.blocks, body) : [el("div", { class: "text" }, ...mrkdwn(body.text))];
+  const words = body.text ? [el("div", { class: "text" }, ...mrkdwn(body.text))] : [];
+  const text = [...(body.blocks?.length ? drawBlocks(body.blocks, body) : words), ...drawFiles(body.files ?? []), ...reactions(body)];
   return el(
     "article",
     { class: whisper ? "message whisper" : "message", testid: whisper ? "ephemeral" : "message", "data-ts": body.ts },
@@ -102,9 +105,25 @@ function heading(body) {
     { class: "heading" },
     el("strong", {}, nameOf(body.user)),
     app ? el("span", { class: "app-badge" }, "APP") : null,
+    standing(body.user) ? el("span", { class: "standing" }, standing(body.user)) : null,
     el("time", { datetime: new Date(seconds * 1000).toISOString(), title: fullTime(seconds) }, clockTime(seconds)),
     body.edited ? el("span", { class: "edited" }, "(edited)") : null,
+    offers(body) ? more(body, "only-narrow") : null,
   );
+}
+
+const offers = (body) => store.shortcuts.length > 0 && !body.is_ephemeral;
+const more = (body, kind) =>
+  button(
+    { class: `more ${kind}`, title: "More actions", "aria-label": "More actions", "aria-haspopup": "menu", testid: "more", onclick: (event) => messageMenu(event.currentTarget, body) },
+    icon("more"),
+  );
+
+function reactions(body) {
+  if (!body.reactions?.length) return [];
+  const chip = ({ name, users, count }) =>
+    el("span", { class: "reaction", testid: "reaction", title: `${users.map(nameOf).join(", ")} reacted with :${name}:` }, withEmoji(`:${name}:`), el("span", {}, String(count)));
+  return [el("div", { class: "reactions" }, ...body.reactions.map(chip))];
 }
 
 function replies(body) {
@@ -136,9 +155,6 @@ function tools(body, threaded) {
   const words = "Reply in thread";
   const open = () => openThread(body.thread_ts ?? body.ts);
   const reply = button({ title: words, "aria-label": words, testid: "reply", onclick: open }, icon("reply"));
-  const offered = store.shortcuts.map((one) =>
-    button({ title: one.name, "aria-label": one.name, onclick: () => shortcut(one.callback_id, body) }, icon("bolt")),
-  );
-  if (threaded && !offered.length) return null;
-  return el("div", { class: "tools" }, threaded ? null : reply, ...offered);
+  if (threaded && !offers(body)) return null;
+  return el("div", { class: "tools" }, threaded ? null : reply, offers(body) ? more(body, "") : null);
 }

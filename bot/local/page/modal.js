@@ -1,8 +1,8 @@
 // The view in front of the person one acts as.
 import { close, submit } from "./api.js";
 import { drawBlocks } from "./blocks.js";
-import { clickCount, use } from "./clicks.js";
-import { button, el, icon, spinner } from "./dom.js";
+import { cameFrom, clickCount, use } from "./clicks.js";
+import { button, el, icon, spinner, wayBackTo } from "./dom.js";
 import { initial, input } from "./inputs.js";
 import { store } from "./store.js";
 import { avatar } from "./mentions.js";
@@ -19,13 +19,24 @@ export function drawModal() {
   const view = mine();
   const mark = view ? [view.hash, busy.has(view.id), JSON.stringify(errors.get(view.id)), clickCount(view), trouble.has(view.id)].join() : "";
   if (mark === shown) return;
-  const focus = document.activeElement?.id;
   const before = document.querySelector("dialog.view");
+  const kept = before?.dataset.viewId === view?.id ? whereabouts(before) : null;
   shown = mark;
-  if (view) open(view);
+  const dialog = view ? open(view) : null;
   before?.remove();
-  const again = focus ? document.getElementById(focus) : null;
-  if (view && again?.closest("dialog.view")) again.focus();
+  if (dialog) kept ? comeBack(dialog, kept) : focusFirst(dialog);
+  else requestAnimationFrame(() => cameFrom(document)?.focus());
+}
+
+// A view that is drawn again must not lose the reader's place.
+function whereabouts(dialog) {
+  const focused = dialog.contains(document.activeElement) ? document.activeElement : null;
+  return { top: dialog.querySelector(".dialog-body").scrollTop, find: wayBackTo(focused) };
+}
+
+function comeBack(dialog, { top, find }) {
+  dialog.querySelector(".dialog-body").scrollTop = top;
+  (dialog.querySelector("[aria-invalid]") ?? find(dialog))?.focus();
 }
 
 function open(view) {
@@ -35,7 +46,7 @@ function open(view) {
     el(
       "form",
       { method: "dialog", novalidate: true, onsubmit: (event) => send(event, view) },
-      el("header", { class: "dialog-head" }, avatar(store.bot, "small"), el("h2", {}, view.title.text), shut(view)),
+      el("header", { class: "dialog-head" }, view.previous_view_id ? back(view) : avatar(store.bot, "small"), el("h2", {}, view.title.text), shut(view)),
       el("div", { class: "dialog-body" }, trouble.has(view.id) ? problem() : null, ...view.blocks.map((block) => part(block, view))),
       el("footer", { class: "dialog-foot" }, leave(view), view.submit ? submitButton(view) : null),
     ),
@@ -46,7 +57,7 @@ function open(view) {
   });
   document.getElementById("modal").append(dialog);
   dialog.showModal();
-  focusFirst(dialog);
+  return dialog;
 }
 
 function focusFirst(dialog) {
@@ -56,7 +67,8 @@ function focusFirst(dialog) {
 }
 
 const problem = () => el("div", { class: "alert error", role: "alert" }, icon("warn"), el("div", {}, "We had some trouble connecting. Try again?"));
-const shut = (view) => button({ class: "close", "aria-label": "Close", onclick: () => away(view) }, icon("cross"));
+const shut = (view) => button({ class: "close", "aria-label": "Close", testid: "modal-shut", onclick: () => away(view, true) }, icon("cross"));
+const back = (view) => button({ class: "close", "aria-label": "Back", testid: "modal-back", onclick: () => away(view) }, icon("back"));
 const leave = (view) =>
   button({ class: "button", testid: "modal-close", onclick: () => away(view) }, view.close?.text ?? "Cancel");
 
@@ -72,14 +84,14 @@ function part(block, view) {
   const error = errors.get(view.id)?.[block.block_id];
   const hold = (value) => {
     valuesOf(view)[block.block_id] = { [block.element.action_id]: value };
-    if (block.dispatch_action) use(withTyped(view), block, block.element, value);
+    if (block.dispatch_action && !isTyped(block.element)) use(withTyped(view), block, block.element, value);
   };
   const held = valuesOf(view)[block.block_id]?.[block.element.action_id] ?? initial(block.element);
   return el(
     "div",
     { class: error ? "input wrong" : "input", "data-block-id": block.block_id },
     el("label", { for: id }, block.label.text, block.optional ? el("span", { class: "optional" }, " (optional)") : null),
-    input(block.element, { id, value: held, change: hold, describedby: `${id}-note`, invalid: error }),
+    onEnter(block, view, input(block.element, { id, value: held, change: hold, describedby: `${id}-note`, invalid: error, label: block.label.text, required: !block.optional })),
     el(
       "div",
       { id: `${id}-note`, class: "notes" },
@@ -87,6 +99,20 @@ function part(block, view) {
       block.hint ? el("div", { class: "hint" }, block.hint.text) : null,
     ),
   );
+}
+
+const isTyped = (element) => ["plain_text_input", "number_input"].includes(element.type);
+
+// Slack tells of typed text when Enter is pressed, not at every letter.
+function onEnter(block, view, node) {
+  if (block.dispatch_action && isTyped(block.element)) {
+    node.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" || event.isComposing) return;
+      event.preventDefault();
+      use(withTyped(view), block, block.element, node.value);
+    });
+  }
+  return node;
 }
 
 // What was typed outlives a redraw as long as block and element keep their ids.
@@ -116,8 +142,8 @@ async function send(event, view) {
   drawModal();
 }
 
-function away(view) {
+function away(view, everything = false) {
   typed.delete(view.id);
   errors.delete(view.id);
-  close(view.id);
+  close(view.id, everything);
 }

@@ -1,8 +1,11 @@
 // Slack's mrkdwn and rich_text, drawn as nodes.
-import { el, link } from "./dom.js";
+import { el, link as outside } from "./dom.js";
 import { withEmoji, withSigns } from "./emoji.js";
 import { dateText } from "./dates.js";
-import { channelName, mention } from "./mentions.js";
+import { channelName, groupMention, mention } from "./mentions.js";
+import { inWorkspace } from "./permalinks.js";
+
+const link = (url, ...words) => inWorkspace(url, ...words) ?? outside(url, ...words);
 
 const INLINE =
   /`([^`\n]+)`|<([^<>\n]+)>|:([a-z0-9_+-]+):|(?<![\w*])\*(\S(?:[^*\n]*\S)?)\*(?![\w*])|(?<![\w_])_(\S(?:[^_\n]*\S)?)_(?![\w_])|(?<![\w~])~(\S(?:[^~\n]*\S)?)~(?![\w~])/;
@@ -56,6 +59,7 @@ function bracket(text) {
   const [target, label] = text.split(/\|(.*)/s);
   if (target.startsWith("@")) return mention(target.slice(1));
   if (target.startsWith("#")) return channelName(target.slice(1));
+  if (target.startsWith("!subteam^")) return groupMention(target.split("^")[1]);
   if (target.startsWith("!date^")) {
     const [, seconds, format, url] = target.split("^");
     return date(Number(seconds), format, plain(label ?? ""), url);
@@ -99,6 +103,7 @@ const RICH = {
   text: (element) => el("span", { class: "pre-wrap" }, withSigns(element.text)),
   link: (element) => link(element.url, element.text ?? element.url),
   user: (element) => mention(element.user_id),
+  usergroup: (element) => groupMention(element.usergroup_id),
   channel: (element) => channelName(element.channel_id),
   emoji: (element) => el("span", {}, withEmoji(`:${element.name}:`)),
   broadcast: (element) => el("span", { class: "mention broadcast" }, `@${element.range}`),

@@ -56,7 +56,7 @@ export function faults() {
 }
 
 function fault(one) {
-  const armed = one.left > 0;
+  const armed = one.left > 0 || one.seconds > 0;
   const props = {
     class: armed ? "fault armed" : "fault",
     title: one.help,
@@ -65,7 +65,7 @@ function fault(one) {
     "aria-pressed": String(armed),
     onclick: () => setFault(one.id, armed ? 0 : 1),
   };
-  const left = el("span", { class: "fault-left" }, armed ? `next ${one.left}` : "off");
+  const left = el("span", { class: "fault-left" }, !armed ? "off" : one.left ? `next ${one.left}` : "for a while");
   return button(props, el("span", {}, one.id.replaceAll("_", " ")), left);
 }
 

@@ -1,18 +1,21 @@
 // The left side: the workspace, its channels, who one acts as, and the demo's panel.
-import { button, el, replace } from "./dom.js";
-import { avatar } from "./mentions.js";
+import { button, el, icon, replace } from "./dom.js";
+import { avatar, standing } from "./mentions.js";
 import { control, faults, running } from "./panel.js";
-import { actAs, openChannel, people, store } from "./store.js";
+import { APP, actAs, dmOf, openChannel, people, store } from "./store.js";
+import { unread } from "./unread.js";
 
 const seen = new Map();
 
 export function drawSidebar() {
-  const { title, online, links, channel, me } = store;
+  const { title, online, links, channel, channels, me } = store;
+  const news = [...channels.map((one) => unread(me, one.id)), unread(me, dmOf(me))];
   const everyone = people().map((member) => [member, waiting(member)]);
   const panel = [[...store.controls.values()], [...store.faults.values()], [...running]];
-  replace(document.getElementById("sidebar"), JSON.stringify([title, online, links, channel, me, everyone, panel]), () => [
+  replace(document.getElementById("sidebar"), JSON.stringify([title, online, links, channel, channels, news, me, everyone, panel]), () => [
     heading(),
     section("Channels", ...store.channels.map(room)),
+    section("Apps", app()),
     section("Act as", ...people().map(person)),
     store.controls.size ? section("Demo", ...[...store.controls.values()].map(control)) : null,
     faults(),
@@ -31,9 +34,19 @@ const section = (name, ...rows) => el("section", { class: "side-section" }, el("
 const rowClass = (current) => (current ? "side-row current" : "side-row");
 
 function room(one) {
-  const current = one.id === store.channel;
-  const props = { class: rowClass(current), "aria-current": current ? "page" : undefined };
-  return button({ ...props, onclick: () => openChannel(one.id) }, el("span", { class: "hash" }, "#"), one.name);
+  const sign = one.is_archived ? icon("archive") : one.is_private ? icon("lock") : "#";
+  const note = one.is_ext_shared ? el("span", { class: "role", title: "Shared with another organization" }, "shared") : null;
+  return place(one.id, one.id, el("span", { class: "hash" }, sign), el("span", { class: "side-name" }, one.name), note);
+}
+
+const app = () => place(APP, dmOf(store.me), avatar(store.bot, "small"), el("span", { class: "side-name" }, store.members.get(store.bot).real_name));
+
+function place(id, roomId, ...words) {
+  const current = id === store.channel;
+  const count = unread(store.me, roomId);
+  const props = { class: count ? `${rowClass(current)} unread` : rowClass(current), "aria-current": current ? "page" : undefined, testid: "room", "data-room": id };
+  const badge = count ? el("span", { class: "count", "aria-label": `${count} unread` }, String(count)) : null;
+  return button({ ...props, onclick: () => openChannel(id) }, ...words, badge);
 }
 
 function person(member, index) {
@@ -56,16 +69,12 @@ function person(member, index) {
   );
 }
 
-function role(member) {
-  if (member.deleted) return "deactivated";
-  if (member.is_restricted || member.is_ultra_restricted) return "guest";
-  return member.is_admin ? "admin" : "";
-}
+const role = (member) => standing(member.id) || (member.is_admin ? "admin" : "");
 
-// Something this person has not seen yet: a message only for them, or an open form.
+// Something this person has not seen yet: a message only for them, a direct one, or an open form.
 function waiting(member) {
   const newest = [...store.ephemerals.values()].filter((body) => body.to === member.id).at(-1)?.ts ?? "";
   if (member.id === store.me) seen.set(member.id, newest);
   const view = [...store.views.values()].some((one) => one.user === member.id);
-  return member.id !== store.me && (view || newest > (seen.get(member.id) ?? ""));
+  return member.id !== store.me && (view || unread(member.id, dmOf(member.id)) > 0 || newest > (seen.get(member.id) ?? ""));
 }

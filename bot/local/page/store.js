@@ -7,18 +7,21 @@ export const store = {
   online: false,
   me: null,
   channel: null,
+  tab: "home",
   thread: null,
   title: "",
   guide: "",
   suggestions: [],
   shortcuts: [],
   channels: [],
+  groups: [],
   bot: null,
   links: 0,
   members: new Map(),
   messages: new Map(),
   ephemerals: new Map(),
   views: new Map(),
+  homes: new Map(),
   faults: new Map(),
   controls: new Map(),
 };
@@ -47,6 +50,19 @@ export function actAs(id) {
   changed();
 }
 
+// The app's own page stands among the channels; behind it are the direct messages of whoever looks.
+export const APP = "app";
+export const dmOf = (id) => `D${id.slice(1)}`;
+export const roomId = () => (store.channel === APP ? dmOf(store.me) : store.channel);
+export const room = () => store.channels.find((one) => one.id === store.channel) ?? { id: roomId(), name: store.members.get(store.bot).real_name, app: true };
+export const roomName = () => (room().app ? room().name : `#${room().name}`);
+
+export function openTab(tab) {
+  store.tab = tab;
+  store.thread = null;
+  changed();
+}
+
 export function openThread(ts) {
   store.thread = ts;
   changed();
@@ -62,8 +78,9 @@ export function openChannel(id) {
 export const remember = (name, value) => localStorage.setItem(`signoff-${name}`, value);
 export const remembered = (name) => localStorage.getItem(`signoff-${name}`);
 
-const SHELVES = { message: "messages", ephemeral: "ephemerals", view: "views", fault: "faults", control: "controls", member: "members" };
-const keyOf = { message: (body) => `${body.channel}:${body.ts}`, ephemeral: (body) => body.ts };
+const SHELVES = { message: "messages", ephemeral: "ephemerals", view: "views", home: "homes", fault: "faults", control: "controls", member: "members" };
+const keyOf = { message: (body) => `${body.channel}:${body.ts}`, ephemeral: (body) => body.ts, home: (body) => body.user };
+const LISTS = { channel: "channels", group: "groups" };
 
 function take(snapshot) {
   for (const [kind, shelf] of Object.entries(SHELVES)) {
@@ -71,10 +88,10 @@ function take(snapshot) {
     store[shelf] = new Map(snapshot[shelf].map((body) => [key(body), body]));
   }
   snapshot.messages.forEach((body) => noteTime(body.ts));
-  for (const name of ["title", "guide", "suggestions", "shortcuts", "channels", "bot", "links"]) store[name] = snapshot[name];
+  for (const name of ["title", "guide", "suggestions", "shortcuts", "channels", "groups", "bot", "links"]) store[name] = snapshot[name];
   const known = people().map((member) => member.id);
   store.me = [store.me, remembered("me"), known[0]].find((id) => known.includes(id));
-  const rooms = store.channels.map((channel) => channel.id);
+  const rooms = [...store.channels.map((channel) => channel.id), APP];
   store.channel = [store.channel, remembered("channel"), rooms[0]].find((id) => rooms.includes(id));
   store.ready = true;
 }
@@ -85,6 +102,7 @@ export const onArrival = (listener) => arrivals.push(listener);
 function apply({ kind, id, body }) {
   if (kind === "snapshot") return take(body);
   if (kind === "link") return void (store.links = body.links);
+  if (LISTS[kind]) return void (store[LISTS[kind]] = store[LISTS[kind]].map((one) => (one.id === id ? body : one)));
   const shelf = store[SHELVES[kind]];
   const fresh = !shelf.has(id);
   if (body) shelf.set(id, body);

@@ -1,0 +1,62 @@
+"""Blocks, pictures and patience for the tests of the local workspace."""
+
+import struct
+import time
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from slack_sdk.errors import SlackApiError
+
+Json = dict[str, Any]
+
+
+def plain(text: str) -> Json:
+    return {"type": "plain_text", "text": text}
+
+
+def button(action_id: str) -> Json:
+    return {"type": "button", "action_id": action_id, "value": "v1", "text": plain(action_id)}
+
+
+def actions(*names: str) -> Json:
+    return {"type": "actions", "block_id": "buttons", "elements": [button(name) for name in names]}
+
+
+def modal(title: str, *blocks: Json, **parts: Any) -> Json:
+    frame = {"type": "modal", "callback_id": "form", "title": plain(title), "submit": plain("Go")}
+    return frame | {"blocks": list(blocks)} | parts
+
+
+def field(block_id: str, element: Json, **parts: Any) -> Json:
+    named = {"action_id": "value"} | element
+    return {"type": "input", "block_id": block_id, "label": plain(block_id), "element": named} | parts
+
+
+def home(*blocks: Json) -> Json:
+    return {"type": "home", "blocks": list(blocks)}
+
+
+def picture(width: int = 4, height: int = 3) -> bytes:
+    """A real PNG."""
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress(b"\0".join([b""] + [b"\x99" * width] * height))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def refused(call: Callable[[], object]) -> str:
+    with pytest.raises(SlackApiError) as caught:
+        call()
+    return str(caught.value.response["error"])
