@@ -10,7 +10,7 @@ from bot.planner.runbooks import Planned, Runbook
 from bot.planner.validate import Catalogue
 from bot.planner.wire import Asked, Declined
 from bot.policy import Actor, Refused, authorize
-from storage.config import SignoffConfig
+from storage.config import Freeze, SignoffConfig
 from storage.errors import NotAllowed
 from storage.store import Store
 from storage.views import PlanView
@@ -29,6 +29,13 @@ class Bot:
     open_view: Callable[[str, dict[str, Any]], None]
     runbooks: list[Runbook] = field(default_factory=list)
     ask_model: AskModel | None = None  # without one, the runbooks plan
+
+    def frozen(self, environment: str = "") -> Freeze | None:
+        """The freeze that holds this environment now; without a name, any freeze."""
+        now = self.store.clock()
+        return next(
+            (freeze for freeze in self.config.freezes.values() if freeze.holds(environment, now)), None
+        )
 
     def catalogue(self) -> Catalogue:
         return Catalogue(self.store.contracts())

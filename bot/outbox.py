@@ -92,7 +92,7 @@ class Outbox:
         self._post(message, view.thread, text, blocks)
 
     def _thread(self, message: Message, view: PlanView) -> None:
-        event = self.store.event(message.event_id)
+        event = self.store.event(message.plan_id, message.seq)
         text, blocks = thread_message(message.kind, view, event, self.store.clock())
         self._post(message, view.thread or view.card, text, blocks)
 

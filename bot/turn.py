@@ -10,7 +10,10 @@ from bot.planner.model import ModelFailed, ModelUnavailable, Usage
 from bot.planner.prepare import prepare
 from bot.planner.wire import Asked, Declined
 from bot.policy import Refused, authorize, terms
+from bot.when import spoken
 from storage.errors import Conflict, InvalidPlan, SignoffError
+from storage.plans import Terms
+from storage.spec import PlanSpec
 from storage.states import PlanState
 from storage.views import PlanView
 
@@ -117,14 +120,29 @@ def give_up(bot: Bot, plan_id: int, why: str) -> None:
 
 
 def permit(bot: Bot) -> None:
-    """Fresh leave for each changing step that is due: approvers still entitled, policy not stricter."""
+    """Fresh leave for each changing step that is due, unless something has come between."""
     for step in bot.store.unpermitted():
-        view = bot.store.view(step.plan_id)
-        refusals = [why for user in view.approved_by if (why := _still(bot, user, view))]
-        if not refusals:
-            bot.store.permit(step.id or 0, actor="bot")
+        reason = obstacle(bot, bot.store.view(step.plan_id), step.environment)
+        if reason:
+            bot.store.withhold(step.id or 0, reason, actor="bot")
         else:
-            bot.store.withhold(step.id or 0, f"an approval no longer holds: {refusals[0]}", actor="bot")
+            bot.store.permit(step.id or 0, actor="bot")
+
+
+def obstacle(bot: Bot, view: PlanView, environment: str) -> str:
+    """What has come between the approval and this step: a freeze, a stricter policy, a lost entitlement."""
+    if freeze := bot.frozen(environment):
+        until = spoken(freeze.until, freeze.zone)
+        return f"{environment or 'everything'} is frozen until {until}: {freeze.reason}"
+    if view.spec and (needed := today(bot, view.spec, view).needed) > len(view.approved_by):
+        return f"the policy now asks for {needed} approvals, and this has {len(view.approved_by)}"
+    refusals = [why for user in view.approved_by if (why := _still(bot, user, view))]
+    return f"an approval no longer holds: {refusals[0]}" if refusals else ""
+
+
+def today(bot: Bot, spec: PlanSpec, view: PlanView) -> Terms:
+    """What policy would ask for this plan if it were proposed now."""
+    return terms(spec, bot.catalogue(), bot.config, authors=view.authors, now=bot.store.clock())
 
 
 def _still(bot: Bot, user: str, view: PlanView) -> str:

@@ -6,10 +6,10 @@ import os
 import tomllib
 from datetime import UTC, datetime, time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from storage.clock import Clock, jumping, wall
@@ -63,6 +63,38 @@ class Window(Document):
     environments: tuple[str, ...] = ()
 
 
+class Freeze(Document):
+    """A time in which nothing may change, whatever was approved: it beats every window."""
+
+    start: datetime
+    end: datetime
+    zone: Zone
+    environments: tuple[str, ...] = ()  # none named: everywhere
+    reason: str = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _ends_later(self) -> Self:
+        if self.until <= self.since:
+            raise ValueError("a freeze must end after it starts")
+        return self
+
+    @property
+    def since(self) -> datetime:
+        return self._instant(self.start)
+
+    @property
+    def until(self) -> datetime:
+        return self._instant(self.end)
+
+    def holds(self, environment: str, now: datetime) -> bool:
+        """Whether a change in this environment must wait; one that names no environment always must."""
+        here = not self.environments or not environment or environment in self.environments
+        return here and self.since <= now < self.until
+
+    def _instant(self, moment: datetime) -> datetime:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(self.zone))).astimezone(UTC)
+
+
 class People(Document):
     """Slack user ids."""
 
@@ -103,6 +135,7 @@ class SignoffConfig(Document):
     people: People = People()
     policy: PolicyConfig = PolicyConfig()
     windows: dict[str, Window] = Field(default_factory=dict)
+    freezes: dict[str, Freeze] = Field(default_factory=dict)
     model: ModelConfig = ModelConfig()
     workers: tuple[str, ...] = ()
     runbooks: tuple[Path, ...] = ()
@@ -110,7 +143,7 @@ class SignoffConfig(Document):
 
     def version(self) -> str:
         """Names the policy in force."""
-        rules = self.model_dump(mode="json", include={"people", "policy", "windows"})
+        rules = self.model_dump(mode="json", include={"people", "policy", "windows", "freezes"})
         return fingerprint(rules)[:12]
 
 

@@ -46,6 +46,9 @@ class Entry(Document):
     environment: str = ""
 
 
+PROSE = {"summary", "aliases", "typical", "names", "preview"}  # what no approval relies on
+
+
 class Contract(Document):
     """One action of one worker."""
 
@@ -63,10 +66,11 @@ class Contract(Document):
     undo: str = ""
     criteria: dict[str, tuple[Check, ...]] = Field(default_factory=dict)
     names: dict[str, dict[str, Entry]] = Field(default_factory=dict)
+    preview: bool = False
 
     def hash(self) -> str:
         """Of what an approver relies on. What the inventory holds is not part of it: that is the binding."""
-        return fingerprint(self.model_dump(mode="json", exclude={"summary", "aliases", "typical", "names"}))
+        return fingerprint(self.model_dump(mode="json", exclude=PROSE))
 
     def binding(self, parameters: dict[str, Any]) -> str:
         """Hash of what the names among these parameters stand for today."""

@@ -6,7 +6,8 @@ SignoffError
 ├─ NotAllowed       policy said no
 ├─ InvalidPlan      .issues: every problem found, each with its place
 ├─ BadConfig        signoff.toml or the environment cannot be used
-└─ BadTime          a time was not understood, lies in the past, or does not exist
+├─ BadTime          a time was not understood, lies in the past, or does not exist
+└─ Unavailable      the database does not answer now
 """
 
 from collections.abc import Sequence
@@ -35,6 +36,10 @@ class BadConfig(SignoffError):
 
 class BadTime(SignoffError):
     """A time cannot be used as it was said."""
+
+
+class Unavailable(SignoffError):
+    """The database does not answer now; nothing was written."""
 
 
 @dataclass(frozen=True)

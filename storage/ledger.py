@@ -1,20 +1,35 @@
 """How a row moves: one transaction, one conditional update, one journal event, and what Slack shall show."""
 
 import logging
+import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, insert, select, update
+import psycopg
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Connection,
+    Engine,
+    Table,
+    bindparam,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.exc import OperationalError
 from sqlmodel import SQLModel, col
 
 from storage.audit import event_hash
-from storage.errors import Conflict, NotFound
-from storage.spec import PlanSpec
-from storage.states import PLAN_MOVES, STEP_MOVES, StepFact
+from storage.errors import Conflict, NotFound, Unavailable
+from storage.prepared import Among, Prepared
+from storage.spec import PlanSpec, StepSpec
+from storage.states import PLAN_MOVES, STEP_MOVES
 from storage.tables import Delivery, Event, Message, Plan, Revision, Step
 
 logger = logging.getLogger(__name__)
@@ -34,9 +49,85 @@ THREAD = {
     "stall": "question",
     "finish": "summary",
 }
-URGENT = frozenset({"propose", "amend", "approve", "reject", "expire", "cancel", "stall", "finish", "lose"})
+URGENT = frozenset(
+    {
+        "propose",
+        "amend",
+        "approve",
+        "reject",
+        "expire",
+        "cancel",
+        "stall",
+        "finish",
+        "lose",
+        "preview",
+        "halt",
+    }
+)
 # A card that is proposed at once shall not first be posted as "planning".
 FIRST_CARD = timedelta(seconds=0.5)
+LINE = "plan=%s verb=%s actor=%s step=%s"
+
+
+def table(model: type[SQLModel]) -> Table:
+    """The Core table behind a model: moves go round the ORM session, which costs 2-4 times as much."""
+    return SQLModel.metadata.tables[str(model.__tablename__)]
+
+
+def binds(model: type[SQLModel]) -> dict[str, BindParameter[Any]]:
+    """A parameter for every column but the id, which the database gives."""
+    return {column.name: bindparam(column.name) for column in table(model).c if column.name != "id"}
+
+
+HEADS = Prepared(
+    select(*(table(Plan).c[name] for name in ("id", "channel", "version", "head", "events"))).where(
+        Among(table(Plan).c.id, "ids")
+    )
+)
+SET_HEAD = Prepared(
+    update(table(Plan))
+    .where(col(Plan.id) == bindparam("plan"))
+    .values(head=bindparam("h"), events=bindparam("e"), version=bindparam("v"))
+)
+ADD_EVENT = Prepared(insert(table(Event)).values(**binds(Event)))
+ADD_MESSAGE = Prepared(insert(table(Message)).values(**binds(Message)))
+BLANK = Message(key="", kind="", channel="").model_dump(exclude={"id"})
+CARD = col(Message.key) == bindparam("card")
+WANT_CARD = Prepared(update(table(Message)).where(CARD).values(wanted=bindparam("v")))
+HURRY_CARD = Prepared(
+    update(table(Message)).where(CARD).values(wanted=bindparam("v"), urgent=True, not_before=bindparam("now"))
+)
+
+
+@contextmanager
+def _answering() -> Iterator[None]:
+    """Tell a database that does not answer from everything else that can go wrong."""
+    try:
+        yield
+    except (OperationalError, sqlite3.OperationalError, psycopg.OperationalError) as error:
+        raise Unavailable(f"The database does not answer: {error}") from error
+
+
+@dataclass
+class Note:
+    """One move, as the journal and the thread tell it. `seq` is its place in the plan's chain."""
+
+    plan: int
+    verb: str
+    actor: str
+    data: Mapping[str, Any]
+    quiet: bool = False
+    seq: int = 0
+
+
+@dataclass
+class Chain:
+    """A plan's journal while a transaction appends to it."""
+
+    channel: str
+    version: int
+    head: str
+    events: int
 
 
 class Ledger:
@@ -44,6 +135,7 @@ class Ledger:
 
     def __init__(self, engine: Engine, clock: Callable[[], datetime]) -> None:
         self.engine = engine
+        self._writing = engine.execution_options(writes=True)
         self.clock = clock
         self._writer = threading.Lock()
         self._handled = threading.local()
@@ -51,7 +143,7 @@ class Ledger:
     @contextmanager
     def _write(self, *, handles: bool = True) -> Iterator[Connection]:
         # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
-        with self._writer, self.engine.execution_options(writes=True).begin() as connection:
+        with self._writer, _answering(), self._writing.begin() as connection:
             yield connection
             if handles and (key := getattr(self._handled, "key", "")):
                 # The body may hold a person's words and a trigger; once handled, the key is all we need.
@@ -69,7 +161,7 @@ class Ledger:
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
-        with self.engine.begin() as connection:
+        with _answering(), self.engine.begin() as connection:
             yield connection
 
     def _move(
@@ -127,57 +219,54 @@ class Ledger:
         quiet: bool = False,
     ) -> None:
         """Write the journal event and the outbox rows of one move."""
-        event_id = self._journal(c, plan, verb, actor=actor, data=data)
-        logger.info("plan=%s verb=%s actor=%s step=%s", plan.id, verb, actor, data.get("step", "-"))
-        self._want_card(c, plan, urgent=verb in URGENT)
-        if verb in THREAD and not quiet:
-            kind = THREAD[verb]
-            key, step = f"{kind}:{plan.id}:{event_id}", str(data.get("step", ""))
-            self._want(c, plan, key=key, kind=kind, event_id=event_id, step=step)
+        self._notes(c, [Note(plan.id or 0, verb, actor, data, quiet)])
 
-    def _journal(self, c: Connection, plan: Plan, verb: str, *, actor: str, data: Mapping[str, Any]) -> int:
-        """Append to the plan's chain; its head stands in the plan row, which this transaction holds."""
-        head, events = c.execute(
-            select(col(Plan.head), col(Plan.events)).where(col(Plan.id) == plan.id)
-        ).one()
-        link = {"verb": verb, "actor": actor, "data": dict(data)}
-        event_id, digest = self._append(c, plan.id or 0, events + 1, head, link)
-        c.execute(update(Plan).where(col(Plan.id) == plan.id).values(head=digest, events=events + 1))
-        return event_id
+    def _notes(self, c: Connection, notes: Sequence[Note]) -> dict[int, int]:
+        """The same for several moves, in as few statements; the versions of their plans."""
+        if not notes:
+            return {}
+        chains, now = self._link(c, notes), self.clock()
+        said = [note for note in notes if note.verb in THREAD and not note.quiet]
+        if said:
+            ADD_MESSAGE.many(c, [_message(note, chains[note.plan].channel, now) for note in said])
+        urgent = {note.plan for note in notes if note.verb in URGENT}
+        versions = {plan_id: chain.version for plan_id, chain in chains.items()}
+        self._want_cards(c, versions, urgent)
+        return versions
 
-    def _append(
-        self, c: Connection, plan_id: int, seq: int, prev: str, link: Mapping[str, Any]
-    ) -> tuple[int, str]:
-        """Add one event to a chain; its id and its hash, which is the chain's new head."""
-        at = self.clock()
-        digest = event_hash(prev=prev, plan=plan_id, seq=seq, at=at, **link)
-        row = {"plan_id": plan_id, "seq": seq, "at": at, "prev": prev, "hash": digest, **link}
-        event_id = c.execute(insert(Event).values(**row).returning(col(Event.id))).scalar_one()
-        return int(event_id or 0), digest
+    def _journal(self, c: Connection, plan: Plan, verb: str, *, actor: str, data: Mapping[str, Any]) -> None:
+        """Write only the journal event."""
+        self._link(c, [Note(plan.id or 0, verb, actor, data)])
 
-    def _want_card(self, c: Connection, plan: Plan, *, urgent: bool) -> None:
-        values: dict[str, Any] = {"wanted": plan.version}
-        if urgent:
-            values |= {"urgent": True, "not_before": self.clock()}
-        found = c.execute(update(Message).where(col(Message.key) == f"card:{plan.id}").values(**values))
-        if not found.rowcount:
-            self._want(c, plan, key=f"card:{plan.id}", kind="card", wanted=plan.version, wait=FIRST_CARD)
+    def _link(self, c: Connection, notes: Sequence[Note]) -> dict[int, Chain]:
+        """Append to the plans' chains; each head stands in a plan row, which this transaction holds."""
+        found = HEADS.all(c, ids=sorted({note.plan for note in notes}))
+        chains = {row.id: Chain(row.channel, row.version + 1, row.head, row.events) for row in found}
+        at, events = self.clock(), []
+        for note in notes:
+            chain = chains[note.plan]
+            note.seq = chain.events = chain.events + 1
+            told: dict[str, Any] = {"verb": note.verb, "actor": note.actor, "data": dict(note.data)}
+            link = told | {"seq": note.seq, "at": at, "prev": chain.head}
+            chain.head = event_hash(plan=note.plan, **link)
+            events.append({"plan_id": note.plan, "hash": chain.head, **link})
+            logger.info(LINE, note.plan, note.verb, note.actor, note.data.get("step", "-"))
+        ADD_EVENT.many(c, events)
+        heads = [{"plan": id_, "h": x.head, "e": x.events, "v": x.version} for id_, x in chains.items()]
+        SET_HEAD.many(c, heads)
+        return chains
 
-    def _want(
-        self,
-        c: Connection,
-        plan: Plan,
-        *,
-        key: str,
-        kind: str,
-        event_id: int = 0,
-        step: str = "",
-        wanted: int = 1,
-        wait: timedelta = timedelta(0),
-    ) -> None:
-        message = Message(plan_id=plan.id or 0, key=key, kind=kind, channel=plan.channel, event_id=event_id)
-        message.wanted, message.step = wanted, step
-        self._queue(c, message, wait=wait)
+    def _want_cards(self, c: Connection, versions: Mapping[int, int], urgent: Collection[int]) -> None:
+        """Have these plans' cards drawn anew, at a version; the urgent ones at once."""
+        now = self.clock()
+        wanted = {id_: {"card": f"card:{id_}", "v": v, "now": now} for id_, v in versions.items()}
+        WANT_CARD.many(c, [card for id_, card in wanted.items() if id_ not in urgent])
+        HURRY_CARD.many(c, [card for id_, card in wanted.items() if id_ in urgent])
+
+    def _first_card(self, c: Connection, plan: Plan) -> None:
+        card = Message(plan_id=plan.id or 0, key=f"card:{plan.id}", kind="card", channel=plan.channel)
+        card.wanted = plan.version
+        self._queue(c, card, wait=FIRST_CARD)
 
     def _queue(self, c: Connection, message: Message, *, wait: timedelta = timedelta(0)) -> None:
         """Put a message into the outbox."""
@@ -208,7 +297,7 @@ class Ledger:
         return found[0]
 
     def _spec(self, c: Connection, plan: Plan) -> PlanSpec:
-        return read_spec(self._revision(c, plan).spec)[0]
+        return read_spec(self._revision(c, plan).spec).spec
 
     def _step(self, c: Connection, step_id: int) -> Step:
         found = rows(c, Step, col(Step.id) == step_id)
@@ -222,16 +311,29 @@ class Ledger:
         return rows(c, Step, *mine, order=col(Step.position))
 
 
+@dataclass(frozen=True)
+class Reading:
+    """What a stored document says now: the plan, its digest, and the digest of each step."""
+
+    spec: PlanSpec
+    digest: str
+    steps: Mapping[str, tuple[StepSpec, str]]
+
+
 @lru_cache(maxsize=512)
-def read_spec(text: str) -> tuple[PlanSpec, str]:
-    """A stored document and the digest of what it says now; remembered by its text, so an edit is seen."""
+def read_spec(text: str) -> Reading:
+    """Remembered by the text, so an edit is seen."""
     spec = PlanSpec.model_validate_json(text)
-    return spec, spec.digest()
+    return Reading(spec, spec.digest(), {s.id: (s, s.digest()) for s in (*spec.steps, *spec.rollback)})
 
 
-def table(model: type[SQLModel]) -> Table:
-    """The Core table behind a model: moves go round the ORM session, which costs 2-4 times as much."""
-    return SQLModel.metadata.tables[str(model.__tablename__)]
+def readable(text: str, keys: Iterable[str]) -> PlanSpec | None:
+    """What a stored document says, if it can be read and knows the steps that stand beside it."""
+    try:
+        reading = read_spec(text)
+    except ValueError:
+        return None
+    return reading.spec if reading.steps.keys() >= set(keys) else None
 
 
 def rows(
@@ -242,16 +344,8 @@ def rows(
     return cast(list[T], c.execute(query).all())
 
 
-def facts(steps: list[Step]) -> dict[str, StepFact]:
-    """What deciding needs of the rows."""
-    return {
-        step.key: StepFact(
-            key=step.key,
-            state=step.state,
-            choice=step.choice,
-            started=step.attempt > 0,
-            undo=step.undo,
-            data=(step.report or {}).get("data") or {},
-        )
-        for step in steps
-    }
+def _message(note: Note, channel: str, now: datetime) -> dict[str, Any]:
+    kind = THREAD[note.verb]
+    about = {"plan_id": note.plan, "seq": note.seq, "step": str(note.data.get("step", ""))}
+    where = {"key": f"{kind}:{note.plan}:{note.seq}", "kind": kind, "channel": channel}
+    return BLANK | about | where | {"not_before": now}

@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from storage.errors import Conflict
 from storage.ledger import rows
-from storage.settling import Settling
+from storage.previews import Previews
 from storage.spec import PlanSpec
 from storage.states import PlanState, StepState, can_skip
 from storage.tables import Approval, Plan, Revision, Spending, Step
@@ -30,7 +30,7 @@ class Terms:
     expires_at: datetime
 
 
-class PlanVerbs(Settling):
+class PlanVerbs(Previews):
     """request, propose, amend, approve, reject, expire, stall, answer, revise, cancel; finish follows."""
 
     def request(self, text: str, *, team: str, user: str, channel: str, thread: str = "") -> int:
@@ -42,6 +42,7 @@ class PlanVerbs(Settling):
             )  # fmt: skip
             values = plan.model_dump(exclude={"id"})
             plan.id = c.execute(insert(Plan).values(**values).returning(col(Plan.id))).scalar_one()
+            self._first_card(c, plan)
             self._note(c, plan, "request", actor=user, data={"text": text, "channel": channel})
             return plan.id or 0
 
@@ -67,18 +68,32 @@ class PlanVerbs(Settling):
             note = self._revision(c, plan).note
             return self._add_revision(c, plan, spec, terms, author=author, note=note, changes=list(changes))
 
-    def approve(self, plan_id: int, revision: int, digest: str, *, team: str, user: str, policy: str) -> bool:
-        """Record one person's yes to exactly this digest; True when it was the last one needed."""
+    def approve(
+        self,
+        plan_id: int,
+        revision: int,
+        digest: str,
+        *,
+        team: str,
+        user: str,
+        policy: str,
+        permits: bool = True,
+    ) -> bool:
+        """Record one person's yes to exactly this digest; True when it was the last one needed.
+
+        `permits`: whoever asked policy just now, so the first steps need not ask again.
+        """
         with self._write() as c:
             plan = self._touch(c, plan_id)
             current = self._decidable(c, plan, revision, digest)
+            self._all_shown(c, plan)
             self._add_approval(c, plan, current, team=team, user=user, policy=policy)
             given = rows(c, Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
             data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed}
             if len(given) < current.needed:
                 self._note(c, plan, "approve", actor=user, data=data)
                 return False
-            self._accept(c, plan, by=user, data=data)
+            self._accept(c, plan, by=user, data=data, permits=permits)
             return True
 
     def reject(self, plan_id: int, revision: int, *, user: str, reason: str) -> None:
@@ -143,21 +158,34 @@ class PlanVerbs(Settling):
             if step is None:
                 raise Conflict(f"Step {key} is not waiting for an answer.")
             self._choose(c, self._spec(c, plan), steps, step, choice)
-            plan = self._move(
-                c, plan_id, "answer", actor=user, data={"step": key, "choice": choice}, reason=""
-            )
+            data = {"step": key, "choice": choice}
+            self._move(c, plan_id, "answer", actor=user, data=data, reason="")
             self._redraw(c, plan_id, [key])
-            self._settle(c, plan)
+            self._settle(c, plan_id)
 
-    def cancel(self, plan_id: int, *, user: str, reason: str) -> None:
-        """End an open plan, once nothing of it runs or is unknown."""
+    def cancel(self, plan_id: int, *, user: str, reason: str) -> bool:
+        """End an open plan. False when something of it still runs: that is told to stop, and then it ends."""
         with self._write() as c:
             plan = self._touch(c, plan_id)
-            busy = [s.key for s in self._steps(c, plan) if s.state in {"running", "unknown"}]
-            if busy:
-                raise Conflict(f"Step {busy[0]} is still running or unknown; cancel when it has ended.")
+            steps = {StepState(step.state): step.key for step in self._steps(c, plan)}
+            if StepState.unknown in steps:
+                raise Conflict(
+                    f"Nobody knows whether step {steps[StepState.unknown]} ran; please say so first."
+                )
+            if StepState.running in steps:
+                return self._halt(c, plan, user, reason)
             plan = self._move(c, plan_id, "cancel", actor=user, data={"reason": reason}, reason=reason)
             self._skip_pending(c, plan)
+            return True
+
+    def _halt(self, c: Connection, plan: Plan, user: str, reason: str) -> bool:
+        """Nothing of it starts any more; what runs is asked to stop."""
+        if plan.cancelled_by:
+            raise Conflict(f"<@{plan.cancelled_by}> is cancelling plan {plan.id} already.")
+        halt = {"cancelled_by": user, "reason": reason}
+        c.execute(update(Plan).where(col(Plan.id) == plan.id).values(**halt))
+        self._note(c, plan, "halt", actor=user, data={"reason": reason})
+        return False
 
     def _late(self, c: Connection, plan: Plan) -> bool:
         return self._revision(c, plan).expires_at <= self.clock()
@@ -202,23 +230,29 @@ class PlanVerbs(Settling):
         }  # fmt: skip
         c.execute(insert(Revision).values(**row))
         c.execute(update(Plan).where(col(Plan.id) == plan.id).values(revision=number))
+        if terms.needed:
+            self._want_previews(c, plan.id or 0, number, spec)
         return number
 
     def _add_approval(
         self, c: Connection, plan: Plan, current: Revision, *, team: str, user: str, policy: str
     ) -> None:
         row = {"plan_id": plan.id, "revision": current.number, "digest": current.digest, "team": team}
+        row["shown"] = self._shown(c, plan)
         try:
             with c.begin_nested():
                 c.execute(insert(Approval).values(**row, user=user, policy=policy, at=self.clock()))
         except IntegrityError:
             raise Conflict("You have approved this revision already; it waits for somebody else.") from None
 
-    def _accept(self, c: Connection, plan: Plan, *, by: str, data: dict[str, object]) -> None:
+    def _accept(
+        self, c: Connection, plan: Plan, *, by: str, data: dict[str, object], permits: bool = True
+    ) -> None:
         """Quorum: steps are born, with their first permits."""
         spec = self._spec(c, plan)
-        self._bear(c, plan, list(spec.steps), undo=False)
+        self._bear(c, plan, list(spec.steps), undo=False, permits=permits)
         self._move(c, plan.id or 0, "approve", actor=by, data=data)
+        self._settle(c, plan.id or 0)
 
     def _choose(self, c: Connection, spec: PlanSpec, steps: list[Step], step: Step, choice: str) -> None:
         changing = {s.key for s in steps if s.changes}
@@ -229,9 +263,11 @@ class PlanVerbs(Settling):
                 f"A later step that changes things relies on {step.key}; without it, it is another plan."
             )
         if choice == "retry":
-            if step.not_after and step.not_after <= self.clock():
+            if step.start_by and step.start_by <= self.clock():
                 raise Conflict(f"The time approved for {step.key} has passed; another time is another plan.")
-            self._move_step(c, step, "retry", choice="", report=None, ended_at=None)
+            # Where a preview had moved, this answer is the approval of what is shown now.
+            basis = ((step.report or {}).get("data") or {}).get("basis", step.basis)
+            self._move_step(c, step, "retry", choice="", report=None, ended_at=None, basis=basis)
         elif choice == "skip":
             self._move_step(c, step, "skip", choice="skip")
         elif choice in {"abort", "rollback"}:

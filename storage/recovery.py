@@ -1,16 +1,16 @@
 """What becomes of an interrupted attempt. No timer re-runs an unsafe step: a probe or a person decides."""
 
 from datetime import timedelta
-from typing import cast
 
 from sqlalchemy import Connection, or_, update
 from sqlmodel import col
 
+from storage.claims import Claim
 from storage.errors import Conflict
-from storage.ledger import rows, table
+from storage.ledger import rows
 from storage.report import AnyReport
 from storage.states import StepState
-from storage.steps import Claim, StepVerbs
+from storage.steps import StepVerbs
 from storage.tables import Plan, Step
 
 ENOUGH = 5  # attempts of a repeat-safe step that ended with their process
@@ -40,10 +40,11 @@ class RecoveryVerbs(StepVerbs):
                 self._move_step(c, step, "retry", owner="", lease_until=None)
                 self._free_target(c, step)
                 self._note(c, plan, "retry", actor=actor, data=data | {"reason": "its process ended"})
-                return
-            # With a probe, people are asked only if the probe cannot tell.
-            self._move_step(c, step, "lose", probing=probe, owner="", lease_until=None)
-            self._note(c, plan, "lose", actor=actor, data=data, quiet=probe)
+            else:
+                # With a probe, people are asked only if the probe cannot tell.
+                self._move_step(c, step, "lose", probing=probe, owner="", lease_until=None)
+                self._note(c, plan, "lose", actor=actor, data=data, quiet=probe)
+            self._settle(c, step.plan_id)
 
     def _give_up(self, c: Connection, plan: Plan, step: Step) -> None:
         """A step that takes its process down each time must not do so for ever."""
@@ -53,7 +54,7 @@ class RecoveryVerbs(StepVerbs):
         self._free_target(c, step)
         data = {"step": step.key, "attempt": step.attempt, "summary": report.summary}
         self._note(c, plan, "fail", actor="rules", data=data)
-        self._settle(c, self._plan(c, step.plan_id))
+        self._settle(c, step.plan_id)
 
     def doubt(self, claim: Claim, *, actor: str, reason: str) -> None:
         """The worker broke inside an unsafe step: it may or may not have happened."""
@@ -65,6 +66,7 @@ class RecoveryVerbs(StepVerbs):
             self._move_step(c, step, "lose", probing=False, owner="", lease_until=None)
             data = {"step": step.key, "attempt": step.attempt, "reason": reason}
             self._note(c, plan, "lose", actor=actor, data=data)
+            self._settle(c, claim.plan_id)
 
     def to_look_at(self, *, owner: str, alone: bool) -> list[int]:
         """Unknown steps that a probe shall look at, and nobody does."""
@@ -85,15 +87,12 @@ class RecoveryVerbs(StepVerbs):
                 col(Step.attempt) == step.attempt,
             )  # fmt: skip
             values = {"attempt": step.attempt + 1, "owner": owner, "lease_until": self.clock() + lease}
-            found = c.execute(
-                update(Step).where(*guard).values(**values).returning(table(Step))
-            ).one_or_none()
-            if found is None:
+            if not c.execute(update(Step).where(*guard).values(**values)).rowcount:
                 return None
-            step = cast(Step, found)
-            self._open_attempt(c, step)
-            self._note(c, plan, "look", actor=owner, data={"step": step.key, "attempt": step.attempt})
-            return self._as_claim(c, plan, step)
+            self._open_attempts(c, [step], owner)
+            self._note(c, plan, "look", actor=owner, data={"step": step.key, "attempt": step.attempt + 1})
+            frames = self._frames(c, [step.plan_id])
+            return next(iter(self._claims(c, [step] if frames else [], frames)), None)
 
     def cannot_tell(self, claim: Claim, *, actor: str, reason: str) -> None:
         """The probe has no answer: ask a person."""
@@ -120,7 +119,7 @@ class RecoveryVerbs(StepVerbs):
             else:
                 self._resolve(c, plan, step, answer, user=user)
             self._redraw(c, plan_id, [key])
-            self._settle(c, self._plan(c, plan_id))
+            self._settle(c, plan_id)
 
     def _resolve(self, c: Connection, plan: Plan, step: Step, answer: str, *, user: str) -> None:
         moves = {"ran": "succeed", "did_not": "retry"}

@@ -1,5 +1,6 @@
 """What a worker answers. Data, never commands."""
 
+import math
 from typing import Any, Generic, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
@@ -54,3 +55,18 @@ class Report(BaseModel, Generic[Data]):
 
 
 AnyReport = Report[dict[str, Any]]
+
+
+def storable(report: Report[Any]) -> AnyReport:
+    """The report as every database can keep it: no NUL, no half of a character, no number that JSON lacks."""
+    return AnyReport.model_validate(_plain(report.model_dump(mode="json")))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_plain(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, str):
+        return value.replace("\0", "").encode(errors="replace").decode()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

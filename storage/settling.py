@@ -1,37 +1,126 @@
 """What follows from the steps as they are: births, skips, rollbacks, ends. Runs inside a verb."""
 
-from datetime import timedelta
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, Engine, and_, bindparam, func, insert, select, update
 from sqlmodel import col
 
 from storage.contract import Contract
 from storage.errors import Conflict, NotFound
-from storage.ledger import facts, rows
-from storage.spec import StepSpec
-from storage.states import PlanState, StepState, settle, undo_order
+from storage.ledger import readable, rows, table
+from storage.prepared import Among, Prepared
+from storage.spec import PlanSpec, StepSpec
+from storage.states import PlanState, Settlement, StepFact, StepState, settle, startable, undo_order
 from storage.stops import Stops
-from storage.tables import Capability, Plan, Step
+from storage.tables import Approval, Capability, Plan, Preview, Revision, Step
 
 PERMIT = timedelta(seconds=60)
+HELD = 1024  # frames in memory
+logger = logging.getLogger(__name__)
+
+CURRENT = and_(col(Step.plan_id) == col(Plan.id), col(Step.revision) == col(Plan.revision))
+AMONG = Among(table(Plan).c.id, "ids")
+PLANS = Prepared(
+    select(*(table(Plan).c[n] for n in ("id", "state", "revision", "version", "cancelled_by", "reason")))
+    .where(AMONG)
+    .order_by(col(Plan.id))  # every transaction takes its plans in this order
+    .with_for_update()
+)
+GIVEN = (
+    select(func.count())
+    .where(
+        col(Approval.plan_id) == col(Revision.plan_id),
+        col(Approval.revision) == col(Revision.number),
+        col(Approval.digest) == col(Revision.digest),
+    )
+    .scalar_subquery()
+)
+DOCUMENTS = Prepared(
+    select(
+        *(table(Revision).c[name] for name in ("plan_id", "spec", "digest", "needed")), GIVEN.label("given")
+    )
+    .join(Plan, and_(col(Revision.plan_id) == col(Plan.id), col(Revision.number) == col(Plan.revision)))
+    .where(AMONG)
+)
+FACTS = ("id", "plan_id", "key", "state", "choice", "attempt", "undo", "target", "not_before", "due_at")
+STEPS = Prepared(
+    select(*(table(Step).c[name] for name in FACTS))
+    .join(Plan, CURRENT)
+    .where(AMONG)
+    .order_by(col(Step.plan_id), col(Step.position))
+)
+REPORTS = Prepared(
+    select(*(table(Step).c[name] for name in ("plan_id", "key", "report"))).join(Plan, CURRENT).where(AMONG)
+)
+SET_DUE = Prepared(
+    update(table(Step)).where(col(Step.id) == bindparam("step")).values(due_at=bindparam("due"))
+)
+
+
+@dataclass
+class Frame:
+    """A plan while a transaction holds it: its document, and where its steps stand."""
+
+    plan: Any  # id, state, revision, version, cancelled_by, reason
+    spec: PlanSpec
+    steps: dict[str, Any]  # FACTS
+    facts: dict[str, StepFact]
+
+    def put(self, key: str, data: dict[str, Any] | None = None, **moved: Any) -> None:
+        """A step has moved, and may have reported data."""
+        row = self.steps[key] = self.steps[key]._replace(**moved)
+        fact = self.facts[key]
+        known = fact.data if data is None else data
+        now = {"state": row.state, "choice": row.choice, "started": row.attempt > 0}
+        self.facts[key] = replace(fact, **now, data=known)
+
+    def at(self, version: int) -> None:
+        """The plan's row has this version now."""
+        self.plan = self.plan._replace(version=version)
+
+    def changed(self, now: datetime) -> list[dict[str, Any]]:
+        """The steps whose `due_at` must change: set while nothing but time keeps them from starting."""
+        live = self.plan.state == PlanState.approved and not self.plan.cancelled_by
+        free = startable(self.spec, self.facts) if live else set()
+        return [
+            {"key": key, "step": step.id, "due": due}
+            for key, step in self.steps.items()
+            if (due := (step.not_before or step.due_at or now) if key in free else None) != step.due_at
+        ]
 
 
 class Settling(Stops):
     """Steps are born by an approval or a rollback, and after each report the plan settles."""
 
-    def _bear(self, c: Connection, plan: Plan, specs: list[StepSpec], *, undo: bool) -> None:
+    def __init__(self, engine: Engine, clock: Callable[[], datetime]) -> None:
+        super().__init__(engine, clock)
+        self._held: dict[
+            int, Frame
+        ] = {}  # as this process left them; a plan's version says if it still holds
+
+    def _bear(
+        self, c: Connection, plan: Plan, specs: list[StepSpec], *, undo: bool, permits: bool = True
+    ) -> None:
         """Make step rows from approved specs; what a worker promised must still be what was approved."""
         taken = len(self._steps(c, plan))
         contracts = [self._contract(c, spec) for spec in specs]
+        shown = (col(Preview.plan_id) == plan.id, col(Preview.revision) == plan.revision)
+        bases = {preview.key: preview.basis for preview in rows(c, Preview, *shown)}
         for position, (spec, contract) in enumerate(zip(specs, contracts, strict=True), start=taken):
+            until = None if undo else spec.schedule.not_after
             step = Step(
                 plan_id=plan.id or 0, revision=plan.revision, position=position, key=spec.id, undo=undo,
                 digest=spec.digest(), worker=contract.worker, action=spec.action, changes=contract.changes,
                 repeat=contract.repeat, timeout=contract.timeout, target=contract.locks(spec.parameters),
                 environment=contract.environment(spec.parameters), state=StepState.pending,
-                permit_until=self.clock() + PERMIT,
+                permit_until=self.clock() + (PERMIT if permits else timedelta(0)),
+                basis=bases.get(spec.id, ""),
                 not_before=None if undo else spec.schedule.not_before,
-                not_after=None if undo else spec.schedule.not_after,
+                not_after=until, start_by=until and until - timedelta(seconds=contract.timeout),
             )  # fmt: skip
             c.execute(insert(Step).values(**step.model_dump(exclude={"id"})))
 
@@ -47,41 +136,123 @@ class Settling(Stops):
             )
         return Contract.model_validate(found[0].contract)
 
-    def _settle(self, c: Connection, plan: Plan) -> None:
-        """Do what follows from the steps as they are now. Only an approved plan settles."""
-        while plan.state == PlanState.approved:
-            spec = self._spec(c, plan)
-            steps = self._steps(c, plan)
-            next_ = settle(spec, facts(steps))
-            if next_ is None:
-                return
-            data = {"reason": next_.reason, "outcome": next_.outcome}
-            if next_.verb == "skip":
-                self._skip(c, [s for s in steps if s.key in next_.keys])
-            elif next_.verb == "rollback":
-                plan = self._roll_back(c, plan, undo_order(spec, facts(steps)), data)
-            else:
-                if next_.verb != "stall":
-                    self._skip_pending(c, plan)
-                # The failed step's own message asks the question.
-                quiet = next_.verb == "stall"
-                self._redraw(c, plan.id or 0, next_.keys if quiet else ())
-                plan = self._move(c, plan.id or 0, next_.verb, actor="rules", data=data, quiet=quiet, **data)
+    def _settle(self, c: Connection, *ids: int) -> None:
+        """Do what follows from the steps of these plans as they are now."""
+        self._settle_frames(c, self._frames(c, ids))
 
-    def _roll_back(self, c: Connection, plan: Plan, undos: list[StepSpec], data: dict[str, str]) -> Plan:
+    def _settle_frames(self, c: Connection, frames: dict[int, Frame]) -> None:
+        """The same for plans that are held; each frame stays what the rows say."""
+        for plan_id in [*frames]:
+            while plan_id in frames and (next_ := _next(frames[plan_id])):
+                self._follow(c, frames.pop(plan_id), next_)
+                frames |= self._frames(c, [plan_id])
+        now, changed = self.clock(), []
+        for frame in frames.values():
+            for change in frame.changed(now):
+                frame.put(change["key"], due_at=change["due"])
+                changed.append(change)
+        SET_DUE.many(c, changed)
+
+    def _frames(self, c: Connection, ids: Collection[int]) -> dict[int, Frame]:
+        """Lock these plans and read them. One that cannot be read stalls, and the others go on."""
+        plans = {row.id: row for row in PLANS.all(c, ids=sorted(ids))} if ids else {}
+        known = {id_: kept for id_, row in plans.items() if (kept := self._kept(row))}
+        return known | self._read_frames(c, {id_: row for id_, row in plans.items() if id_ not in known})
+
+    def _kept(self, row: Any) -> Frame | None:
+        """The frame as this process left it, if nobody has touched the plan since."""
+        kept = self._held.pop(row.id, None)
+        return kept if kept and kept.plan.version == row.version else None
+
+    def _hold(self, frames: Mapping[int, Frame]) -> None:
+        """Remember these for the next turn. Only after the commit: what was rolled back never was."""
+        if len(self._held) > HELD:
+            self._held.clear()
+        self._held.update(frames)
+
+    def _read_frames(self, c: Connection, plans: Mapping[int, Any]) -> dict[int, Frame]:
+        if not plans:
+            return {}
+        steps: dict[int, dict[str, Any]] = {plan_id: {} for plan_id in plans}
+        for row in STEPS.all(c, ids=sorted(plans)):
+            steps[row.plan_id][row.key] = row
+        read = {d.plan_id: readable(d.spec, steps[d.plan_id]) for d in DOCUMENTS.all(c, ids=sorted(plans))}
+        specs = {plan_id: spec for plan_id, spec in read.items() if spec}
+        self._alarm(c, [plans[plan_id] for plan_id in set(read) - set(specs)])
+        data = self._data(c, [plan_id for plan_id, spec in specs.items() if spec.done_when])
+        return {
+            id_: Frame(plans[id_], spec, steps[id_], _facts(steps[id_], data.get(id_, {})))
+            for id_, spec in specs.items()
+        }
+
+    def _alarm(self, c: Connection, plans: Iterable[Any]) -> None:
+        """Stored plans that cannot be read: nothing of them starts, and people hear of it."""
+        reason = "the stored plan cannot be read: it was changed behind the bot's back"
+        for plan in plans:
+            logger.error("plan=%s stops: %s", plan.id, reason)
+            if plan.state == PlanState.approved:
+                self._move(c, plan.id, "stall", actor="rules", data={"reason": reason}, reason=reason)
+
+    def _data(self, c: Connection, ids: Collection[int]) -> dict[int, dict[str, dict[str, Any]]]:
+        """What the steps of these plans have reported."""
+        found: dict[int, dict[str, dict[str, Any]]] = {plan_id: {} for plan_id in ids}
+        for row in REPORTS.all(c, ids=sorted(ids)) if ids else ():
+            found[row.plan_id][row.key] = (row.report or {}).get("data") or {}
+        return found
+
+    def _follow(self, c: Connection, frame: Frame, next_: Settlement) -> None:
+        plan_id, data = frame.plan.id, {"reason": next_.reason, "outcome": next_.outcome}
+        plan = self._plan(c, plan_id)
+        if next_.verb == "skip":
+            self._skip(c, [s for s in self._steps(c, plan) if s.key in next_.keys])
+        elif next_.verb == "rollback":
+            self._roll_back(c, plan, undo_order(frame.spec, frame.facts), data)
+        else:
+            if next_.verb != "stall":
+                self._skip_pending(c, plan)
+            # The failed step's own message asks the question.
+            quiet = next_.verb == "stall"
+            self._redraw(c, plan_id, next_.keys if quiet else ())
+            actor = frame.plan.cancelled_by or "rules"
+            self._move(c, plan_id, next_.verb, actor=actor, data=data, quiet=quiet, **data)
+
+    def _roll_back(self, c: Connection, plan: Plan, undos: list[StepSpec], data: dict[str, str]) -> None:
         """Bear the undo steps; if a worker no longer promises what was approved, a person must decide."""
         self._skip_pending(c, plan)
         try:
             self._bear(c, plan, undos, undo=True)
         except (NotFound, Conflict) as error:
             reason = f"the rollback cannot start: {error}"
-            return self._move(c, plan.id or 0, "stall", actor="rules", data={"reason": reason}, reason=reason)
-        self._note(c, plan, "rollback", actor="rules", data=data)
-        return plan
+            self._move(c, plan.id or 0, "stall", actor="rules", data={"reason": reason}, reason=reason)
+        else:
+            self._note(c, plan, "rollback", actor="rules", data=data)
 
     def _skip_pending(self, c: Connection, plan: Plan) -> None:
         self._skip(c, [s for s in self._steps(c, plan) if s.state == StepState.pending])
 
     def _skip(self, c: Connection, steps: list[Step]) -> None:
         for step in steps:
-            self._move_step(c, step, "skip", ended_at=self.clock())
+            self._move_step(c, step, "skip", ended_at=self.clock(), due_at=None)
+
+
+def _next(frame: Frame) -> Settlement | None:
+    if frame.plan.state != PlanState.approved:
+        return None
+    if not frame.plan.cancelled_by:
+        return settle(frame.spec, frame.facts)
+    busy = any(fact.state in {StepState.running, StepState.unknown} for fact in frame.facts.values())
+    return None if busy else Settlement("cancel", frame.plan.reason)
+
+
+def _facts(steps: Mapping[str, Any], data: Mapping[str, dict[str, Any]]) -> dict[str, StepFact]:
+    return {
+        key: StepFact(
+            key=key,
+            state=row.state,
+            choice=row.choice,
+            started=row.attempt > 0,
+            undo=row.undo,
+            data=data.get(key, {}),
+        )
+        for key, row in steps.items()
+    }

@@ -75,7 +75,7 @@ class StepFact:
 class Settlement:
     """What must happen to the plan now."""
 
-    verb: Literal["finish", "stall", "revise", "rollback", "skip"]
+    verb: Literal["finish", "stall", "revise", "rollback", "skip", "cancel"]
     reason: str
     outcome: str = ""
     keys: tuple[str, ...] = ()
@@ -110,15 +110,19 @@ def failures(spec: PlanSpec, facts: Facts) -> dict[str, str]:
     }
 
 
-def may_start(spec: PlanSpec, facts: Facts, key: str) -> bool:
-    """Whether dependencies and siblings let this pending step start; time, target, permit are asked apart."""
+def startable(spec: PlanSpec, facts: Facts) -> set[str]:
+    """Pending steps that dependencies and siblings let start; time, target, permit are asked apart."""
+    undos = [fact for fact in facts.values() if fact.undo]
     if any(fact.state == S.unknown for fact in facts.values()):
-        return False
-    if facts[key].undo:
-        return _undo_may_start(facts, key)
+        return set()
+    if undos:
+        first = next((fact for fact in undos if fact.state != S.succeeded), undos[0])
+        return {first.key} if first.state == S.pending else set()
     if any(way != "continue" for way in failures(spec, facts).values()):
-        return False
-    return all(_satisfied(facts[need]) for need in spec.find(key).depends_on)
+        return set()
+    met = {key for key, fact in facts.items() if _satisfied(fact)}
+    waiting = (step for step in spec.steps if step.id in facts and facts[step.id].state == S.pending)
+    return {step.id for step in waiting if met.issuperset(step.depends_on)}
 
 
 def can_skip(spec: PlanSpec, changing: Iterable[str], key: str) -> bool:
@@ -143,12 +147,6 @@ def undo_order(spec: PlanSpec, facts: Facts) -> list[StepSpec]:
 
 def _satisfied(fact: StepFact) -> bool:
     return fact.state == S.succeeded or (fact.state == S.skipped and fact.choice == "skip")
-
-
-def _undo_may_start(facts: Facts, key: str) -> bool:
-    undos = [fact for fact in facts.values() if fact.undo]
-    earlier = undos[: [fact.key for fact in undos].index(key)]
-    return all(fact.state == S.succeeded for fact in earlier)
 
 
 def _settle_rollback(facts: Facts) -> Settlement | None:
@@ -183,7 +181,7 @@ def _doomed(spec: PlanSpec, facts: Facts) -> tuple[str, ...]:
         for key, fact in facts.items()
         if fact.state in {S.failed, S.cancelled} or (fact.state == S.skipped and fact.choice != "skip")
     }
-    waiting = dependents(spec, lost)
+    waiting = dependents(spec, lost) if lost else set()
     return tuple(key for key, fact in facts.items() if key in waiting and fact.state == S.pending)
 
 

@@ -1,115 +1,107 @@
 """The verbs of a step. The attempt number fences every write; START is committed before the effect."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
-from storage.contract import Check, Contract
-from storage.ledger import facts, read_spec, rows
+from storage.claims import (
+    BEGIN,
+    CLOSE_ATTEMPT,
+    DUE,
+    END,
+    FREE_TARGET,
+    HELD,
+    OPEN_ATTEMPT,
+    PEEK,
+    ROW,
+    THIS,
+    UNPERMITTED,
+    Claim,
+    Ending,
+    Taker,
+    as_wanted,
+    end_values,
+    ended,
+    mismatch,
+    refers,
+    still_held,
+    too_late,
+)
+from storage.contract import Check
+from storage.ledger import Note, rows
 from storage.plans import PlanVerbs
 from storage.report import AnyReport
-from storage.settling import PERMIT
-from storage.spec import PlanSpec, Retries, StepSpec, UndoSpec, resolve
-from storage.states import PlanState, StepFact, StepState, may_start
-from storage.stops import covers
-from storage.tables import Approval, Attempt, Plan, Step, Stop, Target
-
-Offer = tuple[str, str]  # worker, action
-
-
-@dataclass(frozen=True)
-class Claim:
-    """Leave to run one attempt. Whoever holds it must renew it, and report with its number."""
-
-    step_id: int
-    plan_id: int
-    key: str
-    attempt: int
-    worker: str
-    action: str
-    parameters: Mapping[str, Any]
-    previous: Mapping[str, Any]
-    criteria: tuple[Check, ...]
-    retries: Retries
-    repeat: str
-    timeout: float
-    token: str  # idempotency key: the same for every attempt of the step
+from storage.settling import CURRENT, DOCUMENTS, PERMIT, Frame
+from storage.spec import StepSpec, UndoSpec, resolve
+from storage.states import PlanState, StepState, startable
+from storage.tables import Attempt, Plan, Step, Target
 
 
 class StepVerbs(PlanVerbs):
-    """due, claim, start, renew, succeed, retry, fail, permit, miss."""
+    """turn, claim, start, renew, succeed, retry, fail, permit, withhold, miss."""
 
-    def due(self, offers: Collection[Offer], limit: int) -> list[tuple[int, Offer]]:
-        """Steps that could start now, oldest first, and who does them. The claim decides."""
-        now = self.clock()
-        time_has_come = or_(col(Step.not_before).is_(None), col(Step.not_before) <= now)
+    def turn(self, endings: Sequence[Ending], taker: Taker, free: int) -> list[Claim]:
+        """One commit: what ended goes on record, its plans settle, and due steps are claimed."""
+        if not endings and not (free and self.due(taker, 1)):
+            return []  # a commit would ring every bell, ours too
+        with self._write() as c:
+            frames, _ = self._finish(c, endings, actor=taker.owner)
+            claims = self._take(c, DUE.all(c, **self._query(taker, free)), taker, frames)
+        self._hold(frames)
+        return claims
+
+    def due(self, taker: Taker, limit: int) -> list[int]:
+        """Steps that could start now, oldest first. The claim decides."""
         with self._read() as c:
-            approved = select(col(Plan.id)).where(col(Plan.state) == PlanState.approved)
-            waiting = rows(
-                c, Step, col(Step.state) == StepState.pending, time_has_come, col(Step.plan_id).in_(approved),
-                order=col(Step.id),
-            )  # fmt: skip
-            held = {target.name for target in rows(c, Target)}
-            mine = [s for s in waiting if (s.worker, s.action) in offers and s.target not in held]
-            ready = self._ready(c, mine, now)
-        return [(step.id or 0, (step.worker, step.action)) for step in ready[:limit]]
+            return [row.id for row in PEEK.all(c, **self._query(taker, limit))]
 
     def next_due(self) -> datetime | None:
         """When the next waiting step's time comes: what the alarm clock is set to."""
         with self._read() as c:
-            later = (col(Step.state) == StepState.pending, col(Step.not_before) > self.clock())
-            return c.execute(select(func.min(col(Step.not_before))).where(*later)).scalar_one()
+            later = col(Step.due_at) > self.clock()
+            return c.execute(select(func.min(col(Step.due_at))).where(later)).scalar_one()
 
-    def claim(self, step_id: int, contract: Contract, *, owner: str, lease: timedelta) -> Claim | None:
-        """Take a step: every check once more, then START, in one commit. None when it must wait."""
+    def claim(self, step_id: int, taker: Taker) -> Claim | None:
+        """Take one step: every check once more, then START, in one commit. None when it must wait."""
         with self._write() as c:
-            step = self._step(c, step_id)
-            plan = self._touch(c, step.plan_id)
-            step, now = self._step(c, step_id), self.clock()
-            if plan.state != PlanState.approved or step.state != StepState.pending:
-                return None
-            if refusal := self._mismatch(c, plan, step, contract):
-                self._fail_unstarted(c, plan, step, refusal)
-                return None
-            if not self._ready(c, [step], now) or not self._lock_target(c, step):
-                return None
-            values = {"attempt": step.attempt + 1, "owner": owner, "lease_until": now + lease}
-            started = {"started_at": step.started_at or now}
-            step = self._move_step(c, step, "claim", **values, **started)
-            self._open_attempt(c, step)
-            data = {"step": step.key, "attempt": step.attempt}
-            self._note(c, plan, "claim", actor=owner, data=data)
-            return self._as_claim(c, plan, step)
+            found = THIS.all(c, step=step_id, **self._query(taker, 1))
+            return next(iter(self._take(c, found, taker, {})), None)
 
     def start(self, claim: Claim, previous: Mapping[str, Any]) -> None:
-        """Record what an undo must return to, before the effect. A later attempt keeps the first record."""
+        """Record what an undo must return to, before the effect: what was shown had not moved until now."""
         with self._write() as c:
             fence = (col(Step.id) == claim.step_id, col(Step.attempt) == claim.attempt)
-            c.execute(update(Step).where(*fence).values(previous=dict(previous)))
+            c.execute(update(Step).where(*fence).values(previous=dict(previous), basis=""))
 
-    def renew(self, claim: Claim, lease: timedelta) -> bool:
-        """Keep the lease; False when the step is no longer this attempt's."""
+    def renew(self, owner: str, lease: timedelta) -> set[tuple[int, int]]:
+        """Hold on to what this owner runs: the steps and attempts that are still its own, and wanted."""
+        mine = (col(Step.owner) == owner, col(Step.state).in_(HELD))
+        wanted = select(*ROW).join(Plan, CURRENT).where(*mine, col(Plan.cancelled_by) == "")
+        with self._write() as c:
+            c.execute(update(Step).where(*mine).values(lease_until=self.clock() + lease))
+            return {(row.id, row.attempt) for row in c.execute(wanted)}
+
+    def advance(self, claim: Claim, progress: str) -> None:
+        """How far a running attempt is. Shown on the card; no journal event, for nothing has moved."""
         fence = (col(Step.id) == claim.step_id, col(Step.attempt) == claim.attempt)
         with self._write() as c:
-            alive = (*fence, col(Step.state).in_({StepState.running, StepState.unknown}))
-            values = {"lease_until": self.clock() + lease}
-            return bool(c.execute(update(Step).where(*alive).values(**values)).rowcount)
+            plan = self._touch(c, claim.plan_id)
+            c.execute(update(Step).where(*fence).values(progress=progress[:200]))
+            self._want_cards(c, {claim.plan_id: plan.version}, ())
 
     def succeed(self, claim: Claim, report: AnyReport, *, actor: str) -> bool:
-        return self._end(claim, "succeed", report, actor=actor)
+        return self._end(Ending(claim, "succeed", report), actor)
 
     def fail(self, claim: Claim, report: AnyReport, *, actor: str) -> bool:
-        return self._end(claim, "fail", report, actor=actor)
+        return self._end(Ending(claim, "fail", report), actor)
 
     def retry(self, claim: Claim, report: AnyReport, *, actor: str, wait: float) -> bool:
         """Try again later; the time lies in a column, not in a timer."""
-        later = self.clock() + timedelta(seconds=wait)
-        return self._end(claim, "retry", report, actor=actor, not_before=later)
+        return self._end(Ending(claim, "retry", report, wait), actor)
 
     def permit(self, step_id: int, *, actor: str) -> None:
         """The bot's fresh leave to run one changing step."""
@@ -133,68 +125,106 @@ class StepVerbs(PlanVerbs):
 
     def unpermitted(self) -> list[Step]:
         """Changing steps that could start but for a permit."""
-        now = self.clock()
         with self._read() as c:
-            approved = select(col(Plan.id)).where(col(Plan.state) == PlanState.approved)
-            stale = (
-                col(Step.state) == StepState.pending, col(Step.changes).is_(True), col(Step.undo).is_(False),
-                col(Step.permit_until) <= now, col(Step.plan_id).in_(approved),
-            )  # fmt: skip
-            return self._ready(c, rows(c, Step, *stale), now, permit=False)
+            return UNPERMITTED.all(c, now=self.clock())
 
     def miss(self) -> None:
-        """A step whose approved time has passed never runs late: it fails, and a person is asked."""
+        """A step that can no longer end in its approved time never starts: it fails and asks."""
         now = self.clock()
         with self._read() as c:
-            approved = select(col(Plan.id)).where(col(Plan.state) == PlanState.approved)
-            late = rows(c, Step, col(Step.state) == StepState.pending, col(Step.not_after) < now,
-                        col(Step.plan_id).in_(approved))  # fmt: skip
-        for step in late:
+            late = (col(Plan.state) == PlanState.approved, col(Step.state) == StepState.pending)
+            query = select(*ROW).join(Plan, CURRENT).where(*late, col(Step.start_by) < now)
+            found = c.execute(query).all()
+        for row in found:
             with self._write() as c:
-                plan, found = self._touch(c, step.plan_id), self._step(c, step.id or 0)
-                if plan.state == PlanState.approved and found.state == StepState.pending:
-                    self._fail_unstarted(c, plan, found, "its approved time has passed")
+                plan, step = self._touch(c, row.plan_id), self._step(c, row.id)
+                if plan.state == PlanState.approved and step.state == StepState.pending:
+                    self._fail_unstarted(c, plan.id or 0, step, too_late(step, now))
 
-    def _ready(self, c: Connection, steps: list[Step], now: datetime, *, permit: bool = True) -> list[Step]:
-        """Those that stops, time, permit and dependencies let start. Targets are asked by the claim."""
-        stops = rows(c, Stop)
-        timely = [s for s in steps if _timely(s, now, permit) and not any(covers(t.scope, s) for t in stops)]
-        plans = {plan_id: self._frame(c, plan_id) for plan_id in {step.plan_id for step in timely}}
-        return [step for step in timely if may_start(*plans[step.plan_id], step.key)]
+    def _end(self, ending: Ending, actor: str) -> bool:
+        with self._write() as c:
+            return bool(self._finish(c, [ending], actor=actor)[1])
 
-    def _frame(self, c: Connection, plan_id: int) -> tuple[PlanSpec, Mapping[str, StepFact]]:
-        plan = self._plan(c, plan_id)
-        return self._spec(c, plan), facts(self._steps(c, plan))
+    def _query(self, taker: Taker, limit: int) -> dict[str, Any]:
+        return {"now": self.clock(), "offers": taker.offers, "limit": limit}
 
-    def _mismatch(self, c: Connection, plan: Plan, step: Step, contract: Contract) -> str:
-        """Why this step is not what people approved, or ""."""
-        revision = self._revision(c, plan)
-        spec, digest = read_spec(revision.spec)
-        given = rows(
-            c, Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == plan.revision,
-            col(Approval.digest) == digest,
-        )  # fmt: skip
-        if digest != revision.digest or len(given) < revision.needed:
-            return "the stored plan is not the one that was approved"
-        wanted = spec.find(step.key)
-        if wanted.digest() != step.digest:
-            return "the stored step is not the one that was approved"
-        if contract.hash() != wanted.contract:
-            return f"{step.worker}.{step.action} has changed since it was approved"
-        if not _as_approved(step, wanted, contract):
-            return "the stored step has other facts than those that were approved"
-        if contract.binding(wanted.parameters) != wanted.binding:
-            return "what its names stand for in signoff.toml has changed since it was approved"
-        return ""
+    def _finish(
+        self, c: Connection, endings: Sequence[Ending], *, actor: str
+    ) -> tuple[dict[int, Frame], list[Ending]]:
+        """End attempts by their reports; a late report is kept as evidence and changes nothing."""
+        frames = self._frames(c, {ending.claim.plan_id for ending in endings})
+        live = [as_wanted(frames, ending) for ending in endings if still_held(frames, ending.claim)]
+        for ending in endings:
+            if not still_held(frames, ending.claim):
+                self._keep_late(c, ending, actor=actor)
+        self._close(c, live, frames)
+        self._record(c, [ended(ending, actor) for ending in live], frames)
+        self._settle_frames(c, frames)
+        return frames, live
 
-    def _fail_unstarted(self, c: Connection, plan: Plan, step: Step, reason: str) -> None:
+    def _record(self, c: Connection, notes: list[Note], frames: Mapping[int, Frame]) -> None:
+        for plan_id, version in self._notes(c, notes).items():
+            frames[plan_id].at(version)
+
+    def _close(self, c: Connection, live: list[Ending], frames: Mapping[int, Frame]) -> None:
+        now, steps = self.clock(), [frames[e.claim.plan_id].steps[e.claim.key] for e in live]
+        ends = [end_values(e, step.not_before, now) for e, step in zip(live, steps, strict=True)]
+        END.many(c, ends)
+        CLOSE_ATTEMPT.many(c, ends)
+        FREE_TARGET.many(c, [{"step": step.id} for step in steps if step.target])
+        for ending, end in zip(live, ends, strict=True):
+            frame, moved = frames[ending.claim.plan_id], {"state": end["after"], "not_before": end["later"]}
+            frame.put(ending.claim.key, ending.report.data, **moved, choice=ending.choice, due_at=None)
+
+    def _take(
+        self,
+        c: Connection,
+        waiting: Sequence[Any],
+        taker: Taker,
+        frames: dict[int, Frame],
+    ) -> list[Claim]:
+        """Claim due steps: what was approved must be what is stored, and others must let it start."""
+        ids = {row.plan_id for row in waiting}
+        frames |= self._frames(c, ids - set(frames))
+        documents = {row.plan_id: row for row in DOCUMENTS.all(c, ids=sorted(ids))} if ids else {}
+        free = {id_: startable(frames[id_].spec, frames[id_].facts) for id_ in ids if id_ in frames}
+        taken, refused = [], []
+        for row in (row for row in waiting if row.key in free.get(row.plan_id, ())):
+            if refusal := mismatch(documents[row.plan_id], row, taker):
+                refused.append((row, refusal))
+            elif self._lock_target(c, row):
+                taken.append(row)
+        claims = self._claims(c, taken, frames)
+        self._begin(c, taken, taker, frames)
+        started = [{"step": row.key, "attempt": row.attempt + 1} for row in taken]
+        notes = [Note(r.plan_id, "claim", taker.owner, s) for r, s in zip(taken, started, strict=True)]
+        self._record(c, notes, frames)
+        for row, refusal in refused:
+            self._fail_unstarted(c, row.plan_id, row, refusal)
+            frames.pop(row.plan_id, None)
+        return claims
+
+    def _begin(self, c: Connection, taken: list[Any], taker: Taker, frames: Mapping[int, Frame]) -> None:
+        now = self.clock()
+        common = {"by": taker.owner, "until": now + taker.lease, "now": now}
+        BEGIN.many(c, [{"step": row.id, "fence": row.attempt, **common} for row in taken])
+        self._open_attempts(c, taken, taker.owner)
+        for row in taken:
+            frames[row.plan_id].put(row.key, state=StepState.running, attempt=row.attempt + 1, due_at=None)
+
+    def _open_attempts(self, c: Connection, taken: Sequence[Any], owner: str) -> None:
+        common = {"by": owner, "now": self.clock()}
+        OPEN_ATTEMPT.many(c, [{"step": row.id, "number": row.attempt + 1, **common} for row in taken])
+
+    def _fail_unstarted(self, c: Connection, plan_id: int, step: Any, reason: str) -> None:
         report = AnyReport.failed(f"not started: {reason}")
         values = {"choice": "ask", "report": report.model_dump(mode="json"), "ended_at": self.clock()}
-        self._move_step(c, step, "fail", **values)
-        self._note(c, plan, "fail", actor="rules", data={"step": step.key, "reason": reason})
-        self._settle(c, self._plan(c, plan.id or 0))
+        self._move_step(c, step, "fail", due_at=None, **values)
+        data = {"step": step.key, "reason": reason}
+        self._notes(c, [Note(plan_id, "fail", "rules", data)])
+        self._settle(c, plan_id)
 
-    def _lock_target(self, c: Connection, step: Step) -> bool:
+    def _lock_target(self, c: Connection, step: Any) -> bool:
         if not step.target:
             return True
         row = {"name": step.target, "step_id": step.id, "plan_id": step.plan_id, "since": self.clock()}
@@ -206,73 +236,48 @@ class StepVerbs(PlanVerbs):
         return True
 
     def _free_target(self, c: Connection, step: Step) -> None:
-        c.execute(delete(Target).where(col(Target.step_id) == step.id))
-
-    def _open_attempt(self, c: Connection, step: Step) -> None:
-        row = {"step_id": step.id, "number": step.attempt, "owner": step.owner, "started_at": self.clock()}
-        c.execute(insert(Attempt).values(**row))
+        FREE_TARGET.run(c, step=step.id)
 
     def _close_attempt(self, c: Connection, step: Step, outcome: str, report: dict[str, Any] | None) -> None:
-        one = (col(Attempt.step_id) == step.id, col(Attempt.number) == step.attempt)
-        values = {"outcome": outcome, "report": report, "ended_at": self.clock()}
-        c.execute(update(Attempt).where(*one).values(**values))
+        how = {"how": outcome, "body": report, "at": self.clock()}
+        CLOSE_ATTEMPT.run(c, step=step.id, fence=step.attempt, **how)
 
-    def _as_claim(self, c: Connection, plan: Plan, step: Step) -> Claim:
-        steps = self._steps(c, plan)
-        wanted = self._spec(c, plan).find(step.key)
-        reports = {key: fact.data or {} for key, fact in facts(steps).items()}
-        source = wanted.undoes if isinstance(wanted, UndoSpec) else step.key
-        undone = next(other.previous for other in steps if other.key == source)
-        return Claim(
-            step_id=step.id or 0, plan_id=step.plan_id, key=step.key, attempt=step.attempt,
-            worker=step.worker, action=step.action, parameters=resolve(wanted.parameters, reports),
-            previous=undone, criteria=tuple(c for c in wanted.success_criteria if isinstance(c, Check)),
-            retries=wanted.retries, repeat=step.repeat, timeout=step.timeout,
-            token=f"plan-{step.plan_id}-{step.key}-{step.digest[:12]}",
-        )  # fmt: skip
+    def _claims(self, c: Connection, taken: Sequence[Any], frames: Mapping[int, Frame]) -> list[Claim]:
+        """What the taker needs to run these; references are resolved by what was reported."""
+        wanted = [frames[row.plan_id].spec.find(row.key) for row in taken]
+        referring = {r.plan_id for r, spec in zip(taken, wanted, strict=True) if refers(spec)}
+        data = self._data(c, referring)
+        return [
+            Claim(
+                step_id=row.id,
+                plan_id=row.plan_id,
+                key=row.key,
+                attempt=row.attempt + 1,
+                worker=row.worker,
+                action=row.action,
+                parameters=resolve(spec.parameters, data.get(row.plan_id, {})),
+                previous=self._previous(c, row, spec),
+                criteria=tuple(check for check in spec.success_criteria if isinstance(check, Check)),
+                retries=spec.retries,
+                repeat=row.repeat,
+                timeout=row.timeout,
+                token=f"plan-{row.plan_id}-{row.key}-{row.digest[:12]}",
+                basis=row.basis,
+            )
+            for row, spec in zip(taken, wanted, strict=True)
+        ]
 
-    def _end(self, claim: Claim, verb: str, report: AnyReport, *, actor: str, **values: Any) -> bool:
-        """End an attempt by its report; a late report is kept as evidence and changes nothing."""
-        body = report.model_dump(mode="json")
-        with self._write() as c:
-            plan, step = self._touch(c, claim.plan_id), self._step(c, claim.step_id)
-            if step.attempt != claim.attempt or step.state not in {StepState.running, StepState.unknown}:
-                self._keep_late(c, plan, claim, body, actor=actor)
-                return False
-            ended = None if verb == "retry" else self.clock()
-            values |= {"report": body, "ended_at": ended, "owner": "", "lease_until": None, "probing": False}
-            self._move_step(c, step, verb, **values)
-            self._close_attempt(c, step, verb, body)
-            self._free_target(c, step)
-            data = {"step": step.key, "attempt": step.attempt, "summary": report.summary}
-            self._note(c, plan, verb, actor=actor, data=data)
-            self._settle(c, self._plan(c, claim.plan_id))
-            return True
+    def _previous(self, c: Connection, row: Any, spec: StepSpec) -> Mapping[str, Any]:
+        """What was recorded at START: of this step, or of the one that it undoes."""
+        if not isinstance(spec, UndoSpec):
+            return dict(row.previous)
+        same = (col(Step.plan_id) == row.plan_id, col(Step.revision) == row.revision)
+        (undone,) = rows(c, Step, *same, col(Step.key) == spec.undoes)
+        return undone.previous
 
-    def _keep_late(
-        self, c: Connection, plan: Plan, claim: Claim, body: dict[str, Any], *, actor: str
-    ) -> None:
+    def _keep_late(self, c: Connection, ending: Ending, *, actor: str) -> None:
+        claim, body = ending.claim, ending.report.model_dump(mode="json")
         one = (col(Attempt.step_id) == claim.step_id, col(Attempt.number) == claim.attempt)
         c.execute(update(Attempt).where(*one).values(late=body))
         data = {"step": claim.key, "attempt": claim.attempt, "summary": body["summary"]}
-        self._note(c, plan, "late", actor=actor, data=data)
-
-
-def _timely(step: Step, now: datetime, permit: bool) -> bool:
-    """Whether its time has come, would last, and (if asked) its permit holds."""
-    if step.not_before and step.not_before > now:
-        return False
-    if step.not_after and now + timedelta(seconds=step.timeout) > step.not_after:
-        return False
-    needs = permit and step.changes and not step.undo
-    return not needs or bool(step.permit_until and step.permit_until > now)
-
-
-def _as_approved(step: Step, wanted: StepSpec, contract: Contract) -> bool:
-    """Whether the row's own facts are those of the approved step; a delay may only have grown."""
-    undo, when = isinstance(wanted, UndoSpec), wanted.schedule
-    early = not undo and when.not_before and (step.not_before is None or step.not_before < when.not_before)
-    row = (step.undo, step.changes, step.repeat, step.timeout, step.target, step.environment, step.not_after)
-    where = (contract.locks(wanted.parameters), contract.environment(wanted.parameters))
-    promised = (undo, contract.changes, contract.repeat, contract.timeout, *where)
-    return not early and row == (*promised, None if undo else when.not_after)
+        self._notes(c, [Note(claim.plan_id, "late", actor, data)])

@@ -1,13 +1,15 @@
 """The kill switch: what is stopped does not start, whatever was approved, until somebody resumes it."""
 
-from typing import cast
+import typing
+from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, String, cast, delete, exists, insert, literal, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
+from storage.audit import event_hash
 from storage.errors import Conflict
-from storage.ledger import Ledger, rows, table
+from storage.ledger import ADD_EVENT, Ledger, rows, table
 from storage.states import PlanState
 from storage.tables import Message, Plan, Step, Stop, System
 
@@ -19,6 +21,16 @@ def covers(scope: str, step: Step) -> bool:
     kind, _, name = scope.partition(" ")
     held = {EVERYTHING: True, "plan": name == str(step.plan_id), "environment": name == step.environment}
     return held.get(kind, True)  # a scope nobody understands stops: the safe reading
+
+
+# A stop that holds a step. A scope that nobody understands holds everything, the safe reading.
+STOPPED = exists().where(
+    or_(
+        col(Stop.scope) == literal("plan ").concat(cast(col(Step.plan_id), String)),
+        col(Stop.scope) == literal("environment ").concat(col(Step.environment)),
+        col(Stop.scope).notlike("plan %") & col(Stop.scope).notlike("environment %"),
+    )
+)
 
 
 class Stops(Ledger):
@@ -48,14 +60,18 @@ class Stops(Ledger):
 
     def _journal_system(self, c: Connection, verb: str, *, actor: str, data: dict[str, str]) -> None:
         bump = update(System).values(events=col(System.events) + 1).returning(table(System))
-        system, link = cast(System, c.execute(bump).one()), {"verb": verb, "actor": actor, "data": data}
-        _, digest = self._append(c, 0, system.events, system.head, link)
-        c.execute(update(System).values(head=digest))
+        system = typing.cast(System, c.execute(bump).one())
+        link: dict[str, Any] = {"seq": system.events, "at": self.clock(), "prev": system.head}
+        event = link | {"verb": verb, "actor": actor, "data": data}
+        head = event_hash(plan=0, **event)
+        ADD_EVENT.run(c, plan_id=0, hash=head, **event)
+        c.execute(update(System).values(head=head))
 
     def _tell(self, c: Connection, channel: str, verb: str, text: str, user: str) -> None:
         """Redraw the cards, and say it in the channel where it was asked for."""
         if channel:
             key = f"{verb}:{c.execute(select(col(System.events))).scalar_one()}"
             self._queue(c, Message(key=key, kind=verb, channel=channel, user=user, text=text, urgent=True))
-        for plan in rows(c, Plan, col(Plan.state) == PlanState.approved):
-            self._want_card(c, self._touch(c, plan.id or 0), urgent=True)
+        plans = rows(c, Plan, col(Plan.state) == PlanState.approved, order=col(Plan.id))
+        versions = {plan.id or 0: self._touch(c, plan.id or 0).version for plan in plans}
+        self._want_cards(c, versions, set(versions))

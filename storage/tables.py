@@ -23,8 +23,15 @@ class Moment(TypeDecorator[datetime]):
         return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
 
 
+STALE = text("wanted > shown")
+
+
 def moment(**options: Any) -> Any:
     return Field(sa_type=Moment, **options)
+
+
+def empty() -> Any:
+    return Field(default="", sa_column_kwargs={"server_default": text("''")})
 
 
 class Plan(SQLModel, table=True):
@@ -41,6 +48,7 @@ class Plan(SQLModel, table=True):
     thread: str = ""  # where the request was made, when in a thread
     outcome: str = ""
     reason: str = Field(default="", sa_type=Text)  # why it is where it is
+    cancelled_by: str = empty()  # who wants it ended, while a step of it still runs
     head: str = ""  # hash of the newest journal event
     events: int = 0
     created_at: datetime = moment()
@@ -79,6 +87,21 @@ class Approval(SQLModel, table=True):
     team: str
     user: str
     policy: str
+    shown: str = empty()  # hash of the previews that stood on the card
+    at: datetime = moment()
+
+
+class Preview(SQLModel, table=True):
+    """What one step would do, as its worker says: made for people before they approve. Never a Step."""
+
+    plan_id: int = Field(foreign_key="plan.id", primary_key=True)
+    revision: int = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    worker: str
+    action: str
+    state: str = Field(default="wanted", index=True)  # wanted, made, failed
+    text: str = Field(default="", sa_type=Text)
+    basis: str = ""  # hash of what it rests on, "" for nothing
     at: datetime = moment()
 
 
@@ -103,16 +126,20 @@ class Step(SQLModel, table=True):
     repeat: str
     timeout: float
     target: str = ""
-    environment: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
+    environment: str = empty()
     state: StepState = Field(sa_type=String)
     choice: str = ""
     attempt: int = 0
     not_before: datetime | None = moment(default=None)
     not_after: datetime | None = moment(default=None)
+    start_by: datetime | None = moment(default=None)  # later, it could not end before `not_after`
+    due_at: datetime | None = moment(default=None, index=True)  # None while others keep it from starting
     permit_until: datetime | None = moment(default=None)
     withheld: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
     owner: str = ""
     lease_until: datetime | None = moment(default=None)
+    basis: str = empty()  # what its preview rested on, until the first attempt has found it unchanged
+    progress: str = empty()  # how far a running attempt is, in its own words
     probing: bool = False  # an interrupted attempt waits for its probe
     previous: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     report: dict[str, Any] | None = Field(default=None, sa_type=JSON)
@@ -220,7 +247,10 @@ class Delivery(SQLModel, table=True):
 class Message(SQLModel, table=True):
     """The outbox: something Slack shall show. Stale while `wanted` is ahead of `shown`."""
 
-    __table_args__ = (UniqueConstraint("key"),)
+    __table_args__ = (
+        UniqueConstraint("key"),
+        Index("ix_message_stale", "id", sqlite_where=STALE, postgresql_where=STALE),
+    )
 
     id: int | None = Field(default=None, primary_key=True)
     plan_id: int = Field(default=0, index=True)
@@ -229,7 +259,7 @@ class Message(SQLModel, table=True):
     channel: str
     user: str = ""  # whom a whisper is for, or whose act a notice tells of
     ts: str = ""
-    event_id: int = 0
+    seq: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})  # of the event it tells of
     step: str = ""  # the step it is about, if one
     text: str = Field(default="", sa_type=Text)
     urgent: bool = False

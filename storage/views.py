@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import Connection
 from sqlmodel import col
 
-from storage.ledger import read_spec, rows
+from storage.ledger import readable, rows
 from storage.report import AnyReport
 from storage.spec import PlanSpec, StepSpec
 from storage.states import OPEN, PlanState, StepState, can_skip
 from storage.stops import Stops
-from storage.tables import Approval, Event, Message, Plan, Revision, Step, Stop, System, Target
+from storage.tables import Approval, Event, Message, Plan, Preview, Revision, Step, Stop, System, Target
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,9 @@ class StepView:
     held_by: int = 0  # the plan that holds its target
     stopped: str = ""  # who stopped it, and why
     choices: tuple[str, ...] = ()  # what a person may answer to its failure
+    progress: str = ""  # how far its attempt is
+    preview: str = ""  # what it would do, as its worker says
+    previewing: bool = False  # that is still being found out
 
     @property
     def took(self) -> timedelta | None:
@@ -71,6 +74,7 @@ class PlanView:
     author: str = ""
     note: str = ""
     expires_at: datetime | None = None
+    cancelled_by: str = ""  # who wants it ended, while a step of it still runs
     steps: tuple[StepView, ...] = ()
 
     def step(self, key: str) -> StepView:
@@ -113,9 +117,9 @@ class Views(Stops):
             chain = self._plan(c, plan_id) if plan_id else rows(c, System)[0]
             return chain.events, chain.head
 
-    def event(self, event_id: int) -> Event | None:
+    def event(self, plan_id: int, seq: int) -> Event | None:
         with self._read() as c:
-            return next(iter(rows(c, Event, col(Event.id) == event_id)), None)
+            return next(iter(rows(c, Event, col(Event.plan_id) == plan_id, col(Event.seq) == seq)), None)
 
     def _view(self, c: Connection, plan: Plan) -> PlanView:
         card = rows(c, Message, col(Message.key) == f"card:{plan.id}")
@@ -123,14 +127,16 @@ class Views(Stops):
             id=plan.id or 0, state=PlanState(plan.state), version=plan.version, text=plan.text,
             team=plan.team, requester=plan.requester, channel=plan.channel, thread=plan.thread,
             card=card[0].ts if card else "", outcome=plan.outcome, reason=plan.reason,
-            created_at=plan.created_at,
+            created_at=plan.created_at, cancelled_by=plan.cancelled_by,
         )  # fmt: skip
         return self._with_revision(c, plan, base) if plan.revision else base
 
     def _with_revision(self, c: Connection, plan: Plan, base: PlanView) -> PlanView:
         revision = self._revision(c, plan)
         given = rows(c, Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == plan.revision)
-        spec, _ = read_spec(revision.spec)
+        spec = readable(revision.spec, (step.key for step in self._steps(c, plan)))
+        if spec is None:
+            return base  # it was changed behind our back; the plan's reason says so
         known: Mapping[str, Any] = vars(base) | {
             "revision": revision.number, "spec": spec, "digest": revision.digest, "risk": revision.risk,
             "reasons": tuple(revision.reasons), "needed": revision.needed,
@@ -147,7 +153,9 @@ class Views(Stops):
     ) -> tuple[StepView, ...]:
         steps = self._steps(c, plan)
         if not steps:
-            return tuple(_unborn(step) for step in spec.steps)
+            mine = (col(Preview.plan_id) == plan.id, col(Preview.revision) == plan.revision)
+            previews = {preview.key: preview for preview in rows(c, Preview, *mine)}
+            return tuple(_unborn(step, previews.get(step.id)) for step in spec.steps)
         held = {target.name: target.plan_id for target in rows(c, Target)}
         stops = {step.key: self._stopped(c, step) for step in steps if step.state == StepState.pending}
         stalled = plan.state == PlanState.stalled
@@ -170,7 +178,7 @@ class Views(Stops):
             report=AnyReport.model_validate(step.report) if step.report else None,
             not_before=step.not_before, not_after=step.not_after, started_at=step.started_at,
             ended_at=step.ended_at, probing=step.probing,
-            withheld=step.withheld,
+            withheld=step.withheld, progress=step.progress,
             held_by=holder if holder != step.plan_id else 0,
             choices=_choices(step, spec, steps, now) if step.key in asking else (),
         )  # fmt: skip
@@ -180,13 +188,15 @@ def _held(view: StepView, stop: Stop | None) -> StepView:
     return replace(view, stopped=f"{stop.scope} was stopped by {stop.by}: {stop.reason}") if stop else view
 
 
-def _unborn(step: StepSpec) -> StepView:
-    return StepView(step, not_before=step.schedule.not_before, not_after=step.schedule.not_after)
+def _unborn(step: StepSpec, preview: Preview | None) -> StepView:
+    when = step.schedule
+    view = StepView(step, not_before=when.not_before, not_after=when.not_after)
+    return replace(view, preview=preview.text, previewing=preview.state == "wanted") if preview else view
 
 
 def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tuple[str, ...]:
     changing = {other.key for other in steps if other.changes}
-    missed = bool(step.not_after and step.not_after <= now)
+    missed = bool(step.start_by and step.start_by <= now)
     undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)
     offered = {
         "retry": not missed,

@@ -12,13 +12,13 @@ from sqlalchemy import text
 from sqlmodel import col
 
 from bot.demo.seed import CONFIG as DEMO
+from storage.claims import Claim, Taker
 from storage.config import SignoffConfig
 from storage.contract import Contract, Entry
 from storage.ledger import rows
 from storage.plans import Terms
 from storage.report import AnyReport
 from storage.spec import PlanSpec, StepSpec, UndoSpec
-from storage.steps import Claim
 from storage.store import Store
 from storage.tables import Attempt, Message, Step, Target
 from workers.registry import load
@@ -161,14 +161,23 @@ def verbs(store: Store, plan_id: int) -> list[str]:
 
 
 def due(store: Store, limit: int = 10) -> list[int]:
-    offers = {(made.worker, made.action) for made in CONTRACTS.values()}
-    return [step_id for step_id, _ in store.due(offers, limit)]
+    return store.due(taker(*CONTRACTS.values()), limit)
+
+
+def taker(*contracts: Contract, owner: str = "w1", lease: timedelta = LEASE) -> Taker:
+    """A workers process that offers these."""
+    return Taker(owner, {(made.worker, made.action): made for made in contracts}, lease)
+
+
+def keeps(store: Store, claim: Claim, owner: str = "w1") -> bool:
+    """Whether the owner still holds what it claimed, and goes on holding it."""
+    return (claim.step_id, claim.attempt) in store.renew(owner, LEASE)
 
 
 def claim(store: Store, plan_id: int, key: str, *, owner: str = "w1") -> Claim | None:
     """Try to take a step as a worker that offers what was published."""
     row = step_row(store, plan_id, key)
-    return store.claim(row.id or 0, CONTRACTS[row.action], owner=owner, lease=LEASE)
+    return store.claim(row.id or 0, taker(CONTRACTS[row.action], owner=owner))
 
 
 def take(store: Store, plan_id: int, key: str, *, owner: str = "w1") -> Claim:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from storage.claims import Claim
 from storage.contract import Check
 from storage.report import AnyReport, Fault
 from storage.spec import Retries
-from storage.steps import Claim
 from storage.store import Store
-from tests.fakes import LEASE, approve, messages, plan_spec, states, step, step_row, terms
+from tests.fakes import approve, messages, plan_spec, states, step, step_row, taker, terms
 from workers.attempt import Attempts, Running, judge, retry_wait
 from workers.base import Context, Params, Permanent, Report, Transient, Verdict, Worker, action
 from workers.registry import Registry
@@ -51,11 +51,11 @@ def asking(after: float) -> AnyReport:
     ],
 )
 def test_a_report_earns_its_verb(report, repeat, attempt, verb):
-    assert judge(replace(CLAIM, repeat=repeat, attempt=attempt), report)[0] == verb
+    assert judge(replace(CLAIM, repeat=repeat, attempt=attempt), report).verb == verb
 
 
 def test_a_false_criterion_is_a_failure_and_is_named():
-    _, report, _ = judge(CLAIM, AnyReport.ok("3 of 4 passed", {"failed": 1}))
+    report = judge(CLAIM, AnyReport.ok("3 of 4 passed", {"failed": 1})).report
 
     assert report.status == "failed"
     assert report.summary == "3 of 4 passed (but not met: all_pass)"
@@ -64,13 +64,13 @@ def test_a_false_criterion_is_a_failure_and_is_named():
 def test_a_criterion_without_a_name_is_said_as_it_is():
     claim = replace(CLAIM, criteria=(Check(field="failed", op="lt", value=3),))
 
-    assert "not met: failed lt 3" in judge(claim, AnyReport.ok("x", {"failed": 3}))[1].summary
+    assert "not met: failed lt 3" in judge(claim, AnyReport.ok("x", {"failed": 3})).report.summary
 
 
 def test_every_criterion_must_hold():
     both = (*CLAIM.criteria, Check(field="passed", op="gt", value=0))
 
-    assert judge(replace(CLAIM, criteria=both), AnyReport.ok("x", {"failed": 0, "passed": 0}))[0] == "fail"
+    assert judge(replace(CLAIM, criteria=both), AnyReport.ok("x", {"failed": 0, "passed": 0})).verb == "fail"
 
 
 @pytest.mark.parametrize(("attempt", "least", "most"), [(1, 4, 6), (2, 8, 12)])
@@ -169,8 +169,8 @@ def planned(attempts: Attempts, name: str, **fields: Any) -> int:
 
 def turn(attempts: Attempts, **options: Any) -> list[Running]:
     started = take_turn(attempts, Crew(2), alone=options.pop("alone", False))
-    for running in started:
-        attempts.run(running)
+    endings = [ending for running in started if (ending := attempts.run(running))]
+    attempts.store.turn(endings, attempts.taker, 0)
     return started
 
 
@@ -248,7 +248,7 @@ def interrupted(attempts: Attempts, name: str) -> int:
     plan_id = planned(attempts, name)
     row = step_row(attempts.store, plan_id, "s1")
     contract = attempts.registry.contract("ops", name)
-    assert attempts.store.claim(row.id or 0, contract, owner="gone", lease=LEASE)
+    assert attempts.store.claim(row.id or 0, taker(contract, owner="gone"))
     return plan_id
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bot.outbox import Outbox, patience
 from storage.engine import migrate, open_engine
 from storage.errors import SignoffError
 from storage.store import Store
-from tests.fakes import CONTRACTS, FakeClock, approve, plan_spec, terms
+from tests.fakes import CONTRACTS, FakeClock, approve, plan_spec, taker, terms
 
 CHANNEL = "C0OPS"
 
@@ -147,8 +148,9 @@ def test_updates_of_one_message_wait_three_seconds_but_a_decision_does_not(outbo
     outbox.speak()
     decided = workspace.messages()[0]["text"]
     store = outbox.store
-    (row,) = store.due({("ops", "deploy")}, 5)
-    store.claim(row[0], CONTRACTS["deploy"], owner="w", lease=clock() - clock())
+    deployer = taker(CONTRACTS["deploy"], owner="w", lease=timedelta(0))
+    (step_id,) = store.due(deployer, 5)
+    store.claim(step_id, deployer)
     outbox.speak()
     too_soon = workspace.messages()[0]["text"]
     clock.advance(4)

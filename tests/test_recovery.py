@@ -3,9 +3,9 @@
 import pytest
 
 from storage.audit import broken_link
+from storage.claims import Claim
 from storage.errors import Conflict
 from storage.states import PlanState, StepState
-from storage.steps import Claim
 from storage.store import Store
 from tests.fakes import (
     DEPLOY,
@@ -15,6 +15,7 @@ from tests.fakes import (
     bad,
     claim,
     due,
+    keeps,
     messages,
     ok,
     states,
@@ -53,7 +54,7 @@ def to_look_at(store: Store) -> list[int]:
 def test_a_lease_that_is_kept_does_not_lapse(store, clock):
     _, taken = running(store)
     clock.advance(15)
-    store.renew(taken, LEASE)
+    assert keeps(store, taken)
     clock.advance(15)
 
     assert store.lapsed(owner="w2", alone=False) == []
@@ -116,7 +117,7 @@ def test_a_lost_step_that_is_unsafe_is_unknown_and_asks(store):
     (question,) = messages(store, "question")
 
     assert states(store, plan_id) == {"s1": "unknown"}
-    assert store.event(question.event_id).data["step"] == "s1"
+    assert store.event(question.plan_id, question.seq).data["step"] == "s1"
     assert targets(store) == ["service:a"]
     assert to_look_at(store) == []
 
@@ -157,7 +158,7 @@ def test_a_worker_that_broke_inside_an_unsafe_step_leaves_it_unknown(store):
     (question,) = messages(store, "question")
 
     assert states(store, plan_id) == {"s1": "unknown"}
-    assert store.event(question.event_id).data["reason"] == "KeyError"
+    assert store.event(question.plan_id, question.seq).data["reason"] == "KeyError"
 
 
 def test_a_doubt_of_an_older_attempt_changes_nothing(store):
@@ -199,7 +200,7 @@ def test_who_looks_fences_the_old_attempt_out(store):
 
     assert (new.attempt, new.token) == (2, old.token)
     assert store.succeed(old, ok(), actor="w1") is False
-    assert store.renew(old, LEASE) is False
+    assert not keeps(store, old)
     assert attempts(store)[0].late["summary"] == "it is done"
     assert store.succeed(new, ok(), actor="w2") is True
 
@@ -239,7 +240,7 @@ def test_a_probe_that_cannot_tell_asks_a_person(store):
 
     assert states(store, plan_id) == {"s1": "unknown"}
     assert not store.view(plan_id).step("s1").probing
-    assert store.event(question.event_id).data["reason"] == "the cluster does not answer"
+    assert store.event(question.plan_id, question.seq).data["reason"] == "the cluster does not answer"
     assert to_look_at(store) == []
     assert targets(store) == ["service:a"]
 

@@ -30,9 +30,11 @@ from tests.fakes import (
     ask,
     attempts,
     bad,
+    chain,
     claim,
     due,
     fail,
+    keeps,
     messages,
     ok,
     plan_spec,
@@ -43,6 +45,7 @@ from tests.fakes import (
     strangers,
     succeed,
     take,
+    taker,
     tamper,
     targets,
     terms,
@@ -233,13 +236,32 @@ def test_an_approved_plan_can_be_cancelled_before_it_runs(store):
     assert due(store) == []
 
 
-def test_a_plan_is_not_cancelled_while_it_runs(store):
-    plan_id = approved(store)
-    take(store, plan_id, "s1")
+def test_cancelling_a_plan_that_runs_tells_its_steps_to_stop_and_starts_nothing_more(store):
+    plan_id = approved(store, step("s1"), step("s2"), step("s3", depends_on=("s2",)))
+    running = take(store, plan_id, "s1")
 
-    with pytest.raises(Conflict, match="s1 is still running"):
-        store.cancel(plan_id, user="ANN", reason="stop")
+    assert store.cancel(plan_id, user="ANN", reason="stop") is False
+    assert claim(store, plan_id, "s2") is None
+    assert not keeps(store, running)
     assert store.view(plan_id).state == PlanState.approved
+    with pytest.raises(Conflict, match="cancelling plan"):
+        store.cancel(plan_id, user="BOB", reason="stop")
+
+    store.fail(running, bad("cancelled after 3 s"), actor="w1")
+
+    assert store.view(plan_id).state == PlanState.cancelled
+    assert states(store, plan_id) == {"s1": "cancelled", "s2": "skipped", "s3": "skipped"}
+    assert [(e.verb, e.actor) for e in store.events(plan_id)][-1] == ("cancel", "ANN")
+
+
+def test_what_succeeded_while_it_was_cancelled_has_succeeded(store):
+    plan_id = approved(store, *chain("s1", "s2"))
+    running = take(store, plan_id, "s1")
+    store.cancel(plan_id, user="ANN", reason="stop")
+    store.succeed(running, ok(), actor="w1")
+
+    assert store.view(plan_id).state == PlanState.cancelled
+    assert states(store, plan_id) == {"s1": "succeeded", "s2": "skipped"}
 
 
 def test_a_plan_is_not_cancelled_while_a_step_is_unknown(store):
@@ -247,7 +269,7 @@ def test_a_plan_is_not_cancelled_while_a_step_is_unknown(store):
     take(store, plan_id, "s1")
     store.lose(step_row(store, plan_id, "s1"), actor="w2", probe=False)
 
-    with pytest.raises(Conflict, match="unknown"):
+    with pytest.raises(Conflict, match="Nobody knows whether step s1 ran"):
         store.cancel(plan_id, user="ANN", reason="stop")
 
 
@@ -259,7 +281,7 @@ def test_no_step_is_taken_twice(store):
     ids = [step_row(store, plan_id, f"s{n}").id for n in range(5)]
 
     def all_of_them(mine: Store) -> list[str]:
-        taken = (mine.claim(i or 0, READ, owner="w", lease=LEASE) for i in ids)
+        taken = (mine.claim(i or 0, taker(READ, owner="w")) for i in ids)
         return [found.key for found in taken if found]
 
     found = together([partial(all_of_them, mine) for mine in strangers(store, 8)])
@@ -272,7 +294,7 @@ def test_no_step_is_taken_twice(store):
 def test_only_what_is_offered_is_due(store):
     approved(store)
 
-    assert store.due({("ops", "check")}, 10) == []
+    assert store.due(taker(CONTRACTS["check"]), 10) == []
     assert len(due(store)) == 1
 
 
@@ -328,12 +350,12 @@ def test_a_late_report_is_kept_as_evidence_and_changes_nothing(store, clock):
 def test_whoever_lost_a_step_cannot_keep_its_lease(store, clock):
     plan_id = approved(store, step("s1"))
     first = take(store, plan_id, "s1")
-    assert store.renew(first, LEASE) is True
+    assert keeps(store, first)
     clock.advance(60)
     store.lose(step_row(store, plan_id, "s1"), actor="w2", probe=False)
     take(store, plan_id, "s1", owner="w2")
 
-    assert store.renew(first, LEASE) is False
+    assert not keeps(store, first)
 
 
 def test_a_retry_waits_as_long_as_it_was_told(store, clock):
@@ -439,12 +461,21 @@ def test_a_missed_window_asks_and_never_runs_late(store, clock):
     assert due(store) == []
 
 
-def test_nothing_is_missed_before_the_end(store, clock):
+@pytest.mark.parametrize(("seconds", "state"), [(0, PlanState.approved), (1, PlanState.stalled)])
+def test_a_step_is_missed_when_it_can_no_longer_end_in_time(store, clock, seconds, state):
     plan_id = approved(store, step("s1", schedule={"not_before": NOW, "not_after": later(hours=1)}))
-    clock.advance(hours=1)
+    clock.advance(3600 - READ.timeout + seconds)
     store.miss()
 
-    assert store.view(plan_id).state == PlanState.approved
+    assert store.view(plan_id).state == state
+
+
+def test_a_step_whose_due_time_was_moved_waits_for_its_approved_time(store):
+    plan_id = approved(store, step("s1", schedule={"not_before": later(hours=1)}))
+    tamper(store, "UPDATE step SET due_at = '2000-01-01 00:00:00'")
+
+    assert claim(store, plan_id, "s1") is None
+    assert states(store, plan_id) == {"s1": "pending"}
 
 
 def test_a_step_that_runs_past_the_end_is_not_missed(store, clock):
@@ -565,7 +596,8 @@ def test_what_was_changed_behind_the_stores_back_does_not_run(store, statement, 
 @pytest.mark.parametrize(
     ("opens", "statement"),
     [
-        (1, "UPDATE step SET not_before = NULL"),
+        (1, "UPDATE step SET not_before = NULL, due_at = '2000-01-01 00:00:00'"),
+        (-1, "UPDATE step SET start_by = NULL"),
         (-1, "UPDATE step SET not_after = NULL"),
         (-1, "UPDATE step SET undo = true"),
         (-1, "UPDATE step SET changes = false"),
@@ -573,7 +605,7 @@ def test_what_was_changed_behind_the_stores_back_does_not_run(store, statement, 
         (-1, "UPDATE step SET timeout = 1"),
         (-1, "UPDATE step SET target = ''"),
     ],
-    ids=["not_before", "not_after", "undo", "changes", "repeat", "timeout", "target"],
+    ids=["not_before", "start_by", "not_after", "undo", "changes", "repeat", "timeout", "target"],
 )
 def test_the_facts_in_a_step_row_are_compared_with_what_was_approved(store, opens, statement):
     when = {"not_before": later(hours=opens), "not_after": later(hours=opens + 2)}
@@ -589,7 +621,7 @@ def test_a_worker_that_changed_its_promise_does_not_run_the_step(store):
     changed = DEPLOY.model_copy(update={"timeout": 601.0})
     row = step_row(store, plan_id, "s1")
 
-    assert store.claim(row.id or 0, changed, owner="w1", lease=LEASE) is None
+    assert store.claim(row.id or 0, taker(changed)) is None
     assert store.view(plan_id).state == PlanState.stalled
     assert "ops.deploy has changed" in step_row(store, plan_id, "s1").report["summary"]
 
@@ -600,7 +632,7 @@ def test_a_name_that_stands_for_something_else_now_does_not_run(store):
     changed = type(DEPLOY).model_validate(DEPLOY.model_dump() | {"names": entries})
     row = step_row(store, plan_id, "s1")
 
-    assert store.claim(row.id or 0, changed, owner="w1", lease=LEASE) is None
+    assert store.claim(row.id or 0, taker(changed)) is None
     assert store.view(plan_id).state == PlanState.stalled
     assert "signoff.toml has changed" in step_row(store, plan_id, "s1").report["summary"]
 
@@ -611,7 +643,7 @@ def test_a_new_entry_in_the_inventory_does_not_matter(store):
     changed = DEPLOY.model_copy(update={"names": entries, "summary": "said otherwise", "typical": 1.0})
     row = step_row(store, plan_id, "s1")
 
-    assert store.claim(row.id or 0, changed, owner="w1", lease=LEASE) is not None
+    assert store.claim(row.id or 0, taker(changed)) is not None
 
 
 # after a failure
@@ -785,7 +817,7 @@ def test_two_failed_branches_are_answered_one_after_the_other(store):
 def test_a_step_that_was_retried_fails_as_approved(store, clock):
     plan_id = approved(store, step("s1", failure_action="abort"))
     changed = READ.model_copy(update={"timeout": 601.0})
-    store.claim(step_row(store, plan_id, "s1").id or 0, changed, owner="w1", lease=LEASE)
+    store.claim(step_row(store, plan_id, "s1").id or 0, taker(changed))
     store.answer(plan_id, "s1", "retry", user="ANN")
     fail(store, plan_id, "s1")
 
@@ -970,7 +1002,7 @@ def test_a_plan_has_one_card_however_much_happens(store):
 
 def test_each_outcome_is_said_once(store):
     plan_id = busy_plan(store)
-    said = [store.event(message.event_id) for message in messages(store, "outcome")]
+    said = [store.event(message.plan_id, message.seq) for message in messages(store, "outcome")]
 
     assert [(event.verb, event.data["step"]) for event in said if event] == [
         ("succeed", "one"), ("fail", "two"), ("fail", "undo-two"),
@@ -994,7 +1026,7 @@ def test_each_decision_is_said_in_the_thread(store, clock, end, kind):
     }[end]()
     (message,) = messages(store, kind)
 
-    assert store.event(message.event_id).verb == end
+    assert store.event(message.plan_id, message.seq).verb == end
 
 
 def test_the_end_is_said_in_the_thread(store):

@@ -1,18 +1,24 @@
 """The bot's turns: what becomes of a wish while it is being planned."""
 
+import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from bot.hands import Bot
+from bot.listeners.clicks import on_click
 from bot.people import People
 from bot.planner import runbooks
 from bot.planner.model import ModelUnavailable, Usage
 from bot.planner.runbooks import Planned
-from bot.turn import think
+from bot.policy import Actor
+from bot.turn import permit, think
+from storage.config import Approvals, Freeze, PolicyConfig
+from storage.config import People as ConfigPeople
 from storage.states import PlanState
 from storage.store import Store
-from tests.fakes import CONTRACTS, demo_config, messages, plan_spec
+from tests.fakes import CONTRACTS, DEPLOY, NOW, approved, demo_config, due, messages, plan_spec, propose, step
 
 WISH = "deploy auth-service v2.1.4 to production"
 
@@ -97,3 +103,75 @@ def test_nothing_is_planned_before_a_worker_says_what_it_can_do(lite, published)
     think(bot(lite))
 
     assert (lite.view(plan_id).state == PlanState.planning) is not published
+
+
+# permits: what may come between an approval and its step
+
+
+class Everybody(People):
+    """Slack knows them all, as members of the one workspace."""
+
+    def __init__(self) -> None:
+        pass
+
+    def actor(self, user: str, *, fresh: bool = False) -> Actor:
+        return Actor("T1", user)
+
+
+def guarded(store: Store, **config: Any) -> Bot:
+    books = runbooks.read([runbooks.SHIPPED])
+    changed = demo_config().model_copy(update={"people": PEOPLE, **config})
+    return Bot(store, changed, Everybody(), lambda trigger, view: None, books)
+
+
+PEOPLE = ConfigPeople(approvers=("BOB", "CAROL"))
+BLACK_FRIDAY = Freeze(
+    start=NOW - timedelta(hours=1),
+    end=NOW + timedelta(hours=8),
+    zone="UTC",
+    environments=("production",),
+    reason="sales",
+)
+
+
+def waits(store: Store, bot: Bot) -> str:
+    plan_id = approved(store, step("s1", DEPLOY))
+    store.clock.advance(minutes=5)
+    permit(bot)
+    return store.view(plan_id).step("s1").withheld
+
+
+def test_a_step_whose_approval_still_holds_gets_its_permit(lite):
+    assert waits(lite, guarded(lite)) == ""
+    assert len(due(lite)) == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"freezes": {"friday": BLACK_FRIDAY}}, "production is frozen until Mon 16 Nov 07:00 UTC: sales"),
+        ({"policy": PolicyConfig(approvals=Approvals(high=2))}, "the policy now asks for 2 approvals"),
+        ({"people": ConfigPeople(approvers=("CAROL",))}, "an approval no longer holds"),
+    ],
+)
+def test_what_came_between_approval_and_run_keeps_the_step_back(lite, config, said):
+    assert said in waits(lite, guarded(lite, **config))
+    assert due(lite) == []
+
+
+@pytest.mark.parametrize(("environment", "held"), [("production", True), ("staging", False), ("", True)])
+def test_a_freeze_holds_the_environments_it_names_and_what_names_none(environment, held):
+    assert BLACK_FRIDAY.holds(environment, NOW) is held
+    assert not BLACK_FRIDAY.holds(environment, NOW + timedelta(hours=8))
+
+
+def test_an_approval_given_in_a_freeze_starts_nothing(lite):
+    plan_id = propose(lite, plan_spec(step("s1", DEPLOY)))
+    bot = guarded(lite, freezes={"friday": BLACK_FRIDAY})
+    value = {"p": plan_id, "r": 1, "d": lite.view(plan_id).digest[:16]}
+    on_click(bot, {"action": "approve", "user": "BOB", "channel": "C1", "value": json.dumps(value)})
+    permit(bot)
+
+    assert lite.view(plan_id).state == PlanState.approved
+    assert due(lite) == []
+    assert "frozen" in lite.view(plan_id).step("s1").withheld

@@ -24,6 +24,7 @@ class WorkersSettings(Settings):
     """What only the workers read."""
 
     slots: int = 16
+    drain: float = 30.0  # seconds that running steps get to end when the process is told to stop
 
 
 def main() -> int:
@@ -61,10 +62,15 @@ def run(settings: WorkersSettings) -> int:
         store.publish(registry.contracts())
 
     alive()
-    clock = Clock(attempts, Crew(settings.slots), alone=alone, alive=alive, orphaned=settings.orphaned)
+    crew = Crew(settings.slots)
+    clock = Clock(
+        attempts, crew, alone=alone, alive=alive, orphaned=settings.orphaned, patience=settings.drain
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: clock.stop())
     clock.run()
+    if crew.members():  # their threads would be waited for; the next process finds what they leave
+        os._exit(0)
     if guard:
         guard.close()
     return 0

@@ -6,20 +6,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from threading import Event
-from typing import Any
 
 from pydantic import ValidationError
 
-from storage.report import AnyReport, Fault
+from storage.claims import Claim, Ending, Taker
+from storage.previews import basis_hash
+from storage.report import AnyReport, Fault, storable
 from storage.spec import holds
-from storage.steps import Claim
 from storage.store import Store
-from workers.base import Context, Params, Permanent, Report, Transient, Verdict
+from workers.base import Context, Params, Permanent, Preview, Transient, Verdict
 from workers.registry import Registry
 
 LEASE = timedelta(seconds=15)
+PAUSE = 2.0  # seconds between two words about progress
 logger = logging.getLogger(__name__)
 
 
@@ -45,40 +47,48 @@ class Attempts:
     owner: str
     scratch: Path
 
-    def run(self, running: Running) -> None:
-        """Run one claim to its end. Nothing escapes: an attempt always ends on record."""
+    @cached_property
+    def taker(self) -> Taker:
+        contracts = {(one.worker, one.action): one for one in self.registry.contracts()}
+        return Taker(self.owner, contracts, LEASE)
+
+    def run(self, running: Running) -> Ending | None:
+        """Run one claim to its end. Nothing escapes: it has an ending, or a doubt on record."""
         claim = running.claim
         try:
             if running.probe:
-                self._record_probe(running, self._probe(running))
-            else:
-                self._record(claim, judge(claim, self._act(running)))
+                return self._found(running, self._probe(running))
+            return judge(claim, self._act(running))
         except Transient as error:
             fault = Fault(kind="transient", message=str(error), after=error.after)
-            self._failed(running, AnyReport(status="failed", summary=str(error), error=fault))
+            report = AnyReport(status="failed", summary=str(error), error=fault)
+            return self._failed(running, storable(report))
+        except Moved as error:
+            return Ending(claim, "fail", error.report, choice="ask")
         except Permanent as error:
-            self._failed(running, AnyReport.failed(str(error)))
+            return self._failed(running, storable(AnyReport.failed(str(error))))
         except Exception as error:
             logger.exception("plan=%s step=%s attempt=%s broke", claim.plan_id, claim.key, claim.attempt)
-            self._broke(running, f"{claim.worker} broke: {type(error).__name__}: {error}")
+            broken = AnyReport.failed(f"{claim.worker} broke: {type(error).__name__}: {error}")
+            return self._broke(running, storable(broken))
 
     def _act(self, running: Running) -> AnyReport:
         claim = running.claim
         worker, action, params_type = self.registry.action(claim.worker, claim.action)
-        params = _valid(params_type, claim)
-        if "before" in action.hooks and not claim.previous:
-            self.store.start(claim, action.hooks["before"](worker, params, self._context(running)))
-        report: Report[Any] = action.run(worker, params, self._context(running))
-        return AnyReport.model_validate(report.model_dump(mode="json"))
+        params, context = _valid(params_type, claim), self._context(running)
+        if claim.basis:
+            _unmoved(claim, action.hooks["preview"](worker, params, context))
+        if claim.basis or ("before" in action.hooks and not claim.previous):
+            found = action.hooks["before"](worker, params, context) if "before" in action.hooks else {}
+            self.store.start(claim, claim.previous or found)
+        return storable(action.run(worker, params, context))
 
     def _probe(self, running: Running) -> AnyReport | Verdict:
         claim = running.claim
         worker, action, params_type = self.registry.action(claim.worker, claim.action)
         params = _valid(params_type, claim)
         found = action.hooks["probe"](worker, params, self._context(running))
-        return (
-            found if isinstance(found, Verdict) else AnyReport.model_validate(found.model_dump(mode="json"))
-        )
+        return found if isinstance(found, Verdict) else storable(found)
 
     def _context(self, running: Running) -> Context:
         claim = running.claim
@@ -87,38 +97,57 @@ class Attempts:
         return Context(
             plan=claim.plan_id, step=claim.key, attempt=claim.attempt, key=claim.token, scratch=scratch,
             now=self.store.clock, previous=dict(claim.previous), cancelled=running.cancelled,
+            progress=self._progress(running),
         )  # fmt: skip
 
-    def _record(self, claim: Claim, judged: tuple[str, AnyReport, float]) -> None:
-        verb, report, wait = judged
-        if verb == "retry":
-            self.store.retry(claim, report, actor=self.owner, wait=wait)
-        else:
-            end: Callable[..., bool] = self.store.succeed if verb == "succeed" else self.store.fail
-            end(claim, report, actor=self.owner)
+    def _progress(self, running: Running) -> Callable[[str], None]:
+        """How an action says how far it is: put on record now and then."""
+        told = [running.began - PAUSE]
 
-    def _record_probe(self, running: Running, found: AnyReport | Verdict) -> None:
+        def tell(text: str) -> None:
+            if time.monotonic() - told[0] >= PAUSE:
+                told[0] = time.monotonic()
+                self.store.advance(running.claim, text)
+
+        return tell
+
+    def _found(self, running: Running, found: AnyReport | Verdict) -> Ending | None:
         claim = running.claim
         if found is Verdict.cannot_tell:
             self.store.cannot_tell(claim, actor=self.owner, reason="the worker cannot tell whether it ran")
-        elif isinstance(found, Verdict):
+            return None
+        if isinstance(found, Verdict):
             again = AnyReport.failed("interrupted; it did not run, so it runs now", kind="transient")
-            self.store.retry(claim, again, actor=self.owner, wait=0)
-        else:
-            self._record(claim, judge(claim, found))
+            return Ending(claim, "retry", again)
+        return judge(claim, found)
 
-    def _failed(self, running: Running, report: AnyReport) -> None:
-        if running.probe:
-            self.store.cannot_tell(running.claim, actor=self.owner, reason=report.summary)
-        else:
-            self._record(running.claim, judge(running.claim, report))
+    def _failed(self, running: Running, report: AnyReport) -> Ending | None:
+        if not running.probe:
+            return judge(running.claim, report)
+        self.store.cannot_tell(running.claim, actor=self.owner, reason=report.summary)
+        return None
 
-    def _broke(self, running: Running, message: str) -> None:
+    def _broke(self, running: Running, report: AnyReport) -> Ending | None:
         """A worker's bug says nothing about the effect: only a repeat-safe step may be called failed."""
         if running.probe or running.claim.repeat == "safe":
-            self._failed(running, AnyReport.failed(message))
-        else:
-            self.store.doubt(running.claim, actor=self.owner, reason=message)
+            return self._failed(running, report)
+        self.store.doubt(running.claim, actor=self.owner, reason=report.summary)
+        return None
+
+
+class Moved(Exception):
+    """What people saw before they approved is no longer what would happen. Nothing was done."""
+
+    def __init__(self, now: Preview) -> None:
+        summary = f"not started: what it would do has changed since it was approved. Now: {now.text}"
+        failed = AnyReport.failed(summary, {"basis": basis_hash(now.basis)})
+        self.report = storable(failed)
+        super().__init__(summary)
+
+
+def _unmoved(claim: Claim, now: Preview) -> None:
+    if basis_hash(now.basis) != claim.basis:
+        raise Moved(now)
 
 
 def _valid(params_type: type[Params], claim: Claim) -> Params:
@@ -129,17 +158,17 @@ def _valid(params_type: type[Params], claim: Claim) -> Params:
         raise Permanent(f"{claim.worker}.{claim.action} refused its parameters: {error}") from None
 
 
-def judge(claim: Claim, report: AnyReport) -> tuple[str, AnyReport, float]:
-    """The verb that a report earns. A false criterion is a failure, whatever the worker says."""
+def judge(claim: Claim, report: AnyReport) -> Ending:
+    """What a report earns. A false criterion is a failure, whatever the worker says."""
     if report.status == "succeeded":
         missed = [c for c in claim.criteria if not holds(c, report.data or {})]
         if not missed:
-            return "succeed", report, 0.0
+            return Ending(claim, "succeed", report)
         names = ", ".join(c.name or f"{c.field} {c.op} {c.value}" for c in missed)
         summary = f"{report.summary} (but not met: {names})"
         report = report.model_copy(update={"status": "failed", "summary": summary})
     wait = retry_wait(claim, report)
-    return ("fail", report, 0.0) if wait is None else ("retry", report, wait)
+    return Ending(claim, "fail", report) if wait is None else Ending(claim, "retry", report, wait)
 
 
 def retry_wait(claim: Claim, report: AnyReport) -> float | None:

@@ -1,17 +1,24 @@
 """The alarm clock: APScheduler wakes the loop when a step is due, and runs attempts. Rows are the truth."""
 
 import logging
+import time
 from collections.abc import Callable
+from concurrent import futures
 from datetime import timedelta
+from queue import SimpleQueue
 from threading import Event, Thread
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from storage.claims import Ending
 from storage.clock import wall
 from storage.engine import Bell
+from storage.errors import Unavailable
+from storage.previews import Wanted
 from workers.attempt import LEASE, Attempts, Running
-from workers.turn import Crew, heartbeat, take_turn
+from workers.preview import make
+from workers.turn import Crew, claim, heartbeat, tend
 
 TICK = 1.0
 logger = logging.getLogger(__name__)
@@ -28,31 +35,36 @@ class Clock:
         alone: bool,
         alive: Callable[[], None],
         orphaned: Callable[[], bool] = lambda: False,
+        patience: float = 30.0,
     ) -> None:
         self.attempts, self.crew, self.alone, self.orphaned = attempts, crew, alone, orphaned
-        self._wake, self._stop = Event(), Event()
+        self.patience = patience
+        self._wake, self._stop, self._tick = Event(), Event(), Event()
+        self._hands = futures.ThreadPoolExecutor(crew.size, "attempt")
+        self._ended: SimpleQueue[tuple[Running, Ending | None]] = SimpleQueue()
+        self._previewing: set[str] = set()
+        self._endings: list[Ending] = []  # not yet on record
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
-            executors={"default": ThreadPoolExecutor(4), "attempts": ThreadPoolExecutor(crew.size)},
+            executors={"default": ThreadPoolExecutor(4), "previews": ThreadPoolExecutor(2)},
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
-        self._scheduler.add_job(self._wake.set, "interval", seconds=TICK, id="tick")
+        self._scheduler.add_job(self._ring, "interval", seconds=TICK, id="tick")
         beat = LEASE.total_seconds() / 3
         self._scheduler.add_job(heartbeat, "interval", [attempts, crew], seconds=beat, id="heartbeat")
         self._scheduler.add_job(alive, "interval", seconds=10, id="alive")
 
     def run(self) -> None:
-        """Until `stop`: whenever something was committed or is due, take a turn."""
+        """Until `stop`: whenever something was committed, ended or is due, take a turn; then drain."""
         self._scheduler.start()
         Thread(target=self._listen, name="bell", daemon=True).start()
+        self._ring()
         while not self._stop.is_set() and not self.orphaned():
             if not self._wake.wait(timeout=10 * TICK):
                 # The scheduler's thread can die silently; a process without an alarm clock must not live on.
                 raise RuntimeError("the scheduler has stopped ticking")
-            self._wake.clear()
-            for running in take_turn(self.attempts, self.crew, alone=self.alone):
-                self._start(running)
-            self._set_alarm()
+            self._take_turn()
+        self._drain()
         self._scheduler.shutdown(wait=True)
 
     def stop(self) -> None:
@@ -60,16 +72,62 @@ class Clock:
         self._stop.set()
         self._wake.set()
 
-    def _start(self, running: Running) -> None:
-        name = f"step-{running.claim.step_id}-{running.claim.attempt}"
-        self._scheduler.add_job(self._attempt, args=[running], executor="attempts", id=name)
+    def _ring(self) -> None:
+        self._tick.set()
+        self._wake.set()
+
+    def _take_turn(self) -> None:
+        self._wake.clear()
+        try:
+            if self._tick.is_set():
+                self._tick.clear()
+                self._start(tend(self.attempts, self.crew, alone=self.alone))
+                self._preview()
+            self._collect()
+            claimed = claim(self.attempts, self.crew, self._endings)
+            self._endings.clear()
+            self._start(claimed)
+            if not claimed:  # while there is work, the next turn comes anyhow
+                self._set_alarm()
+        except Unavailable as error:  # what has ended is kept, and put on record when the database is back
+            logger.warning("the database does not answer, trying again: %s", error)
+
+    def _preview(self) -> None:
+        """Have wanted previews made; one at a time each, so that a slow one does not pile up."""
+        for wanted in self.attempts.store.previews_wanted(self.attempts.registry.offers()):
+            name = f"preview-{wanted.plan_id}-{wanted.revision}-{wanted.key}"
+            if name not in self._previewing:
+                self._previewing.add(name)
+                self._scheduler.add_job(self._make, args=[name, wanted], id=name, executor="previews")
+
+    def _make(self, name: str, wanted: Wanted) -> None:
+        try:
+            make(self.attempts, wanted)
+        finally:
+            self._previewing.discard(name)
+
+    def _drain(self) -> None:
+        """Let what runs finish. What takes longer is found by the next process, as after a crash."""
+        until = time.monotonic() + self.patience
+        while self.crew.members() and time.monotonic() < until:
+            self._wake.wait(TICK)
+            self._wake.clear()
+            self._collect()
+        self.attempts.store.turn(self._endings, self.attempts.taker, 0)
+
+    def _collect(self) -> None:
+        while not self._ended.empty():
+            running, ending = self._ended.get()
+            self.crew.leave(running)
+            self._endings += [ending] if ending else []
+
+    def _start(self, started: list[Running]) -> None:
+        for running in started:
+            self._hands.submit(self._attempt, running)
 
     def _attempt(self, running: Running) -> None:
-        try:
-            self.attempts.run(running)
-        finally:
-            self.crew.leave(running)
-            self._wake.set()
+        self._ended.put((running, self.attempts.run(running)))
+        self._wake.set()
 
     def _listen(self) -> None:
         bell = Bell(self.attempts.store.engine)

@@ -5,10 +5,10 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, get_type_hints
 
+from storage.claims import Offer
 from storage.config import SignoffConfig
 from storage.contract import Contract, Entry, fingerprint
 from storage.errors import BadConfig
-from storage.steps import Offer
 from workers.base import Action, Named, Params, Worker
 
 BUILTIN = {
@@ -37,6 +37,7 @@ class Registry:
             for worker in workers
             for name, found in actions(worker).items()
         }
+        self._params = {offer: params_of(found) for offer, (_, found) in self._found.items()}
         self._contracts = {offer: contract(*self._found[offer], offer[1]) for offer in self._found}
 
     def offers(self) -> set[Offer]:
@@ -50,7 +51,7 @@ class Registry:
 
     def action(self, worker: str, action: str) -> tuple[Worker, Action, type[Params]]:
         owner, found = self._found[worker, action]
-        return owner, found, params_of(found)
+        return owner, found, self._params[worker, action]
 
 
 def load(config: SignoffConfig) -> Registry:
@@ -117,6 +118,7 @@ def contract(worker: Worker, action: Action, name: str) -> Contract:
         parameters=params.model_json_schema(), data=data.model_json_schema(), changes=action.changes,
         repeat=action.repeat, timeout=action.timeout, typical=action.typical, target=action.target,
         undo=action.undo, criteria=action.criteria, names=_names(params, worker.inventory),
+        preview="preview" in action.hooks,
     )  # fmt: skip
 
 

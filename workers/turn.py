@@ -1,11 +1,12 @@
 """One turn of the workers: recover what was lost, look at what is unknown, take what is due."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Lock
 
+from storage.claims import Ending
 from storage.errors import Conflict
-from storage.steps import Claim
 from workers.attempt import LEASE, Attempts, Running
 
 logger = logging.getLogger(__name__)
@@ -22,9 +23,10 @@ class Crew:
     def free(self) -> int:
         return self.size - len(self.running)
 
-    def add(self, running: Running) -> None:
+    def add(self, started: list[Running]) -> list[Running]:
         with self.lock:
-            self.running[running.claim.step_id, running.claim.attempt] = running
+            self.running |= {(one.claim.step_id, one.claim.attempt): one for one in started}
+        return started
 
     def leave(self, running: Running) -> None:
         with self.lock:
@@ -38,14 +40,18 @@ class Crew:
             return [*self.running.values()]
 
 
-def take_turn(attempts: Attempts, crew: Crew, *, alone: bool) -> list[Running]:
-    """Everything that shall start now. `alone`: no other workers process can hold a step."""
+def take_turn(
+    attempts: Attempts, crew: Crew, endings: Sequence[Ending] = (), *, alone: bool
+) -> list[Running]:
+    """Everything that shall start now, once what has ended is on record."""
+    return [*tend(attempts, crew, alone=alone), *claim(attempts, crew, endings)]
+
+
+def tend(attempts: Attempts, crew: Crew, *, alone: bool) -> list[Running]:
+    """What time brings: missed windows, lost steps. `alone`: no other workers process can hold a step."""
     attempts.store.miss()
     recover(attempts, alone=alone)
-    started = [*look(attempts, crew, alone=alone), *claim(attempts, crew)]
-    for running in started:
-        crew.add(running)
-    return started
+    return look(attempts, crew, alone=alone)
 
 
 def recover(attempts: Attempts, *, alone: bool) -> None:
@@ -65,20 +71,19 @@ def look(attempts: Attempts, crew: Crew, *, alone: bool) -> list[Running]:
     store = attempts.store
     ids = [i for i in store.to_look_at(owner=attempts.owner, alone=alone) if not crew.holds(i)]
     taken = [store.look(step_id, owner=attempts.owner, lease=LEASE) for step_id in ids[: crew.free()]]
-    return [Running(found, probe=True) for found in taken if found]
+    return crew.add([Running(found, probe=True) for found in taken if found])
 
 
-def claim(attempts: Attempts, crew: Crew) -> list[Running]:
+def claim(attempts: Attempts, crew: Crew, endings: Sequence[Ending] = ()) -> list[Running]:
     """Due steps, never more than there are free hands: a crash must not leave thousands unknown."""
-    store, registry = attempts.store, attempts.registry
-    taken: list[Claim | None] = []
-    for step_id, offer in store.due(registry.offers(), crew.free()):
-        taken.append(store.claim(step_id, registry.contract(*offer), owner=attempts.owner, lease=LEASE))
-    return [Running(found) for found in taken if found]
+    claims = attempts.store.turn(endings, attempts.taker, crew.free())
+    return crew.add([Running(found) for found in claims])
 
 
 def heartbeat(attempts: Attempts, crew: Crew) -> None:
     """Renew every lease; an attempt that lost its own is told to stop."""
-    for running in crew.members():
-        if not attempts.store.renew(running.claim, LEASE):
+    members = crew.members()
+    held = attempts.store.renew(attempts.owner, LEASE) if members else set()
+    for running in members:
+        if (running.claim.step_id, running.claim.attempt) not in held:
             running.lost.set()

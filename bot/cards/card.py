@@ -78,8 +78,11 @@ def _title(step: StepView, now: datetime) -> str:
         return f"{name} — not run"
     if step.state == StepState.unknown:
         return f"{name} — unknown whether it happened"
-    if step.state == StepState.running and step.attempt > 1:
-        return f"Again: {name} (attempt {step.attempt})"
+    if step.state == StepState.running:
+        again = f"Again: {name} (attempt {step.attempt})" if step.attempt > 1 else name
+        return f"{again} — {inert(step.progress)}" if step.progress else again
+    if step.previewing:
+        return f"{name} — finding out what it would do"
     why = waiting(step, now)
     return f"{name} — {why}" if why else name
 
@@ -93,6 +96,8 @@ def _details(view: PlanView, step: StepView) -> str:
     criteria = dict.fromkeys(c if isinstance(c, str) else c.name or _check(c) for c in spec.success_criteria)
     if criteria:
         lines.append(f"Must hold: {', '.join(criteria)}")
+    if step.preview:
+        lines.append(f"Would do: {clip(step.preview, 500)}")
     if not step.undo:
         lines.append(
             f"If it fails: {FAILURE[spec.failure_action]}{_undo(view, spec.id, spec.failure_action)}"
@@ -157,10 +162,11 @@ def _buttons(view: PlanView) -> list[Block]:
     if view.state != PlanState.proposed:
         return []
     value = pack(view.id, view.revision, view.digest)
+    shown = not any(step.previewing for step in view.steps)  # nobody approves what they have not seen
     return [
         actions(
             f"decide_{view.id}_r{view.revision}",
-            button("Approve", "approve", value, "primary"),
+            *([button("Approve", "approve", value, "primary")] if shown else []),
             button("Edit", "edit", value),
             button("Reject", "reject", value),
         )

@@ -66,6 +66,8 @@ def _count(view: PlanView) -> str:
 
 def _under_way(view: PlanView, now: datetime) -> str:
     steps = view.steps
+    if view.cancelled_by:
+        return "being cancelled: what runs is told to stop"
     if any(step.state == StepState.unknown for step in steps):
         unknown = next(step for step in steps if step.state == StepState.unknown)
         return "finding out what happened" if unknown.probing else "needs an answer"

@@ -46,8 +46,9 @@ def approve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any
     actor = bot.demand(body["user"], "approve", view)
     digest = view.digest if view.digest[:PREFIX] == value["d"] else value["d"]
     bot.store.approve(
-        view.id, value["r"], digest, team=actor.team, user=actor.user, policy=bot.config.version()
-    )
+        view.id, value["r"], digest, team=actor.team, user=actor.user, policy=bot.config.version(),
+        permits=not bot.frozen(),
+    )  # fmt: skip
     return ""
 
 

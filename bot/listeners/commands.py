@@ -70,8 +70,9 @@ def cancelling(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     which, _, reason = rest.partition(" ")
     view = bot.store.view(number(which))
     actor = bot.demand(body["user"], "cancel", view)
-    bot.store.cancel(view.id, user=actor.user, reason=reason.strip() or "no reason given")
-    return f"Plan {view.id} is cancelled."
+    if bot.store.cancel(view.id, user=actor.user, reason=reason.strip() or "no reason given"):
+        return f"Plan {view.id} is cancelled."
+    return f"Plan {view.id} starts nothing more. What runs is told to stop; then the plan is cancelled."
 
 
 def stopping(bot: Bot, rest: str, body: dict[str, Any]) -> str:

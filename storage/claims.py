@@ -1,0 +1,211 @@
+"""Claims: leave to run one attempt, what it demands, and how it ends. Statements and pure functions."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import BindParameter, and_, bindparam, delete, exists, func, insert, or_, select, update
+from sqlmodel import col
+
+from storage.contract import Check, Contract
+from storage.ledger import Note, read_spec, table
+from storage.prepared import Among, Prepared
+from storage.report import AnyReport
+from storage.settling import CURRENT, Frame
+from storage.spec import Retries, StepSpec, UndoSpec, reference
+from storage.states import STEP_MOVES, PlanState, StepState
+from storage.stops import STOPPED
+from storage.tables import Attempt, Plan, Step, Target
+
+Offer = tuple[str, str]  # worker, action
+HELD = (StepState.running, StepState.unknown)
+
+NOW: BindParameter[datetime] = bindparam("now")
+PENDING = (
+    col(Plan.state) == PlanState.approved,
+    col(Plan.cancelled_by) == "",
+    col(Step.state) == StepState.pending,
+    col(Step.due_at) <= NOW,
+    or_(col(Step.not_before).is_(None), col(Step.not_before) <= NOW),
+    or_(col(Step.start_by).is_(None), col(Step.start_by) >= NOW),
+    ~STOPPED,
+    ~exists().where(col(Target.name) == col(Step.target)),
+)
+PERMITTED = or_(col(Step.changes).is_(False), col(Step.undo).is_(True), col(Step.permit_until) > NOW)
+OFFERED = Among(col(Step.worker).concat(".").concat(col(Step.action)), "offers")
+ROW = tuple(column for column in table(Step).c if column.name != "report")
+WAITING = (
+    select(*ROW)
+    .join(Plan, CURRENT)
+    .where(*PENDING, PERMITTED, OFFERED)
+    .order_by(col(Step.due_at), col(Step.id))
+    .limit(bindparam("limit"))
+)
+PEEK = Prepared(WAITING)
+DUE = Prepared(WAITING.with_for_update(of=table(Plan), skip_locked=True))
+THIS = Prepared(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan)))
+UNPERMITTED = Prepared(
+    select(*ROW)
+    .join(Plan, CURRENT)
+    .where(
+        *PENDING,
+        col(Step.changes).is_(True),
+        col(Step.undo).is_(False),
+        col(Step.permit_until) <= NOW,
+    )
+)
+FENCE = and_(col(Step.id) == bindparam("step"), col(Step.attempt) == bindparam("fence"))
+END = Prepared(
+    update(table(Step))
+    .where(FENCE)
+    .values(
+        state=bindparam("after"), report=bindparam("body"), ended_at=bindparam("at"),
+        not_before=bindparam("later"), choice=bindparam("choice"), owner="", lease_until=None,
+        probing=False, due_at=None, progress="",
+    )
+)  # fmt: skip
+BEGIN = Prepared(
+    update(table(Step))
+    .where(FENCE, col(Step.state) == StepState.pending)
+    .values(
+        state=StepState.running, attempt=col(Step.attempt) + 1, owner=bindparam("by"),
+        lease_until=bindparam("until"), started_at=func.coalesce(col(Step.started_at), NOW), due_at=None,
+    )
+)  # fmt: skip
+OPEN_ATTEMPT = Prepared(
+    insert(table(Attempt)).values(
+        step_id=bindparam("step"), number=bindparam("number"), owner=bindparam("by"), outcome="",
+        started_at=NOW,
+    )
+)  # fmt: skip
+FREE_TARGET = Prepared(delete(table(Target)).where(col(Target.step_id) == bindparam("step")))
+CLOSE_ATTEMPT = Prepared(
+    update(table(Attempt))
+    .where(col(Attempt.step_id) == bindparam("step"), col(Attempt.number) == bindparam("fence"))
+    .values(outcome=bindparam("how"), report=bindparam("body"), ended_at=bindparam("at"))
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Leave to run one attempt. Whoever holds it must renew it, and report with its number."""
+
+    step_id: int
+    plan_id: int
+    key: str
+    attempt: int
+    worker: str
+    action: str
+    parameters: Mapping[str, Any]
+    previous: Mapping[str, Any]
+    criteria: tuple[Check, ...]
+    retries: Retries
+    repeat: str
+    timeout: float
+    token: str  # idempotency key: the same for every attempt of the step
+    basis: str = ""  # what must not have moved since people saw the preview
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How one attempt ended: succeed, fail, retry after a wait in seconds, or cancel."""
+
+    claim: Claim
+    verb: str
+    report: AnyReport
+    wait: float = 0.0
+    choice: str = ""  # "ask": a person decides, whatever was approved for a failure
+
+
+@dataclass(frozen=True)
+class Taker:
+    """Who takes steps: its name, what it can do as it stands today, and for how long it answers."""
+
+    owner: str
+    contracts: Mapping[Offer, Contract]
+    lease: timedelta
+
+    @cached_property
+    def offers(self) -> list[str]:
+        return [f"{worker}.{action}" for worker, action in self.contracts]
+
+    @cached_property
+    def hashes(self) -> dict[Offer, str]:
+        return {offer: contract.hash() for offer, contract in self.contracts.items()}
+
+
+def mismatch(document: Any, step: Any, taker: Taker) -> str:
+    """Why this step is not what people approved, or ""."""
+    reading, offer = read_spec(document.spec), (step.worker, step.action)
+    if reading.digest != document.digest or document.given < document.needed:
+        return "the stored plan is not the one that was approved"
+    wanted, digest = reading.steps[step.key]
+    contract = taker.contracts[offer]
+    if digest != step.digest:
+        return "the stored step is not the one that was approved"
+    if taker.hashes[offer] != wanted.contract:
+        return f"{step.worker}.{step.action} has changed since it was approved"
+    if not _as_approved(step, wanted, contract):
+        return "the stored step has other facts than those that were approved"
+    if contract.binding(wanted.parameters) != wanted.binding:
+        return "what its names stand for in signoff.toml has changed since it was approved"
+    return ""
+
+
+def still_held(frames: Mapping[int, Frame], claim: Claim) -> bool:
+    """Whether the attempt still holds its step."""
+    frame = frames.get(claim.plan_id)
+    step = frame.steps.get(claim.key) if frame else None
+    return step is not None and step.attempt == claim.attempt and step.state in HELD
+
+
+def as_wanted(frames: Mapping[int, Frame], ending: Ending) -> Ending:
+    """What did not succeed in a plan that people are ending counts as cancelled: nobody asks further."""
+    frame = frames[ending.claim.plan_id]
+    running = frame.steps[ending.claim.key].state == StepState.running
+    cancelled = frame.plan.cancelled_by and running and ending.verb != "succeed"
+    return replace(ending, verb="cancel", wait=0.0) if cancelled else ending
+
+
+def end_values(ending: Ending, not_before: datetime | None, now: datetime) -> dict[str, Any]:
+    again = ending.verb == "retry"
+    return {
+        "step": ending.claim.step_id,
+        "fence": ending.claim.attempt,
+        "after": STEP_MOVES[ending.verb][1].value,
+        "how": ending.verb,
+        "choice": ending.choice,
+        "body": ending.report.model_dump(mode="json"),
+        "at": None if again else now,
+        "later": now + timedelta(seconds=ending.wait) if again else not_before,
+    }
+
+
+def ended(ending: Ending, actor: str) -> Note:
+    claim = ending.claim
+    data = {"step": claim.key, "attempt": claim.attempt, "summary": ending.report.summary}
+    return Note(claim.plan_id, ending.verb, actor, data)
+
+
+def refers(spec: StepSpec) -> bool:
+    return any(reference(value) for value in spec.parameters.values())
+
+
+def too_late(step: Step, now: datetime) -> str:
+    if step.not_after and step.not_after < now:
+        return "its approved time has passed"
+    return "it could no longer end before its approved time does"
+
+
+def _as_approved(step: Step, wanted: StepSpec, contract: Contract) -> bool:
+    """Whether the row's own facts are those of the approved step; a delay may only have grown."""
+    undo, when = isinstance(wanted, UndoSpec), wanted.schedule
+    early = not undo and when.not_before and (step.not_before is None or step.not_before < when.not_before)
+    row = (step.undo, step.changes, step.repeat, step.timeout, step.target, step.environment)
+    where = (contract.locks(wanted.parameters), contract.environment(wanted.parameters))
+    promised = (undo, contract.changes, contract.repeat, contract.timeout, *where)
+    until = None if undo else when.not_after
+    start_by = until and until - timedelta(seconds=contract.timeout)
+    return not early and row == promised and (step.not_after, step.start_by) == (until, start_by)

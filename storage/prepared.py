@@ -1,0 +1,129 @@
+"""Statements of the hot path: compiled once, run on the driver's own cursor, at a twentieth of the cost."""
+
+import json
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import ARRAY, BindParameter, Column, Connection, Dialect, Select, String, bindparam
+from sqlalchemy.engine.interfaces import DBAPICursor
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql import ColumnElement
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy.types import Boolean, TypeDecorator, TypeEngine
+
+Convert = Callable[[Any], Any]
+
+
+class Many(TypeDecorator[list[Any]]):
+    """A list as one parameter: an array, or JSON text where there are no arrays."""
+
+    impl = String
+    cache_ok = True
+
+    def __init__(self, of: TypeEngine[Any]) -> None:
+        super().__init__()
+        self.of = of
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        return dialect.type_descriptor(ARRAY(self.of) if dialect.name == "postgresql" else String())
+
+    def process_bind_param(self, value: list[Any] | None, dialect: Dialect) -> Any:
+        return value if dialect.name == "postgresql" else json.dumps(value)
+
+
+class Among(ColumnElement[bool]):
+    """Whether a value is in the list passed under a name; the statement is the same for any length."""
+
+    inherit_cache = True
+    type = Boolean()
+
+    def __init__(self, value: ColumnElement[Any], name: str) -> None:
+        self.value = value
+        self.names: BindParameter[Any] = bindparam(name, type_=Many(value.type))
+
+
+@compiles(Among, "sqlite")
+def _in_json(element: Among, compiler: SQLCompiler, **options: Any) -> str:
+    value, names = (compiler.process(part, **options) for part in (element.value, element.names))
+    return f"{value} IN (SELECT value FROM json_each({names}))"  # noqa: S608 # parts of a compiled statement
+
+
+@compiles(Among, "postgresql")
+def _in_array(element: Among, compiler: SQLCompiler, **options: Any) -> str:
+    value, names = (compiler.process(part, **options) for part in (element.value, element.names))
+    return f"{value} = ANY({names})"
+
+
+class Prepared:
+    """One statement; `all` reads rows, `run` writes, `many` writes for each set of values."""
+
+    def __init__(self, statement: Select[Any] | UpdateBase) -> None:
+        self._statement = statement
+        self._ways: dict[str, _Way] = {}
+
+    def all(self, c: Connection, **values: Any) -> list[Any]:
+        way, cursor = self._way(c), c.connection.cursor()
+        cursor.execute(way.sql, way.bind(values))
+        return way.rows(cursor)
+
+    def run(self, c: Connection, **values: Any) -> int:
+        way, cursor = self._way(c), c.connection.cursor()
+        cursor.execute(way.sql, way.bind(values))
+        return int(cursor.rowcount)
+
+    def many(self, c: Connection, values: Sequence[Mapping[str, Any]]) -> None:
+        way, cursor = self._way(c), c.connection.cursor()
+        if values:
+            cursor.executemany(way.sql, [way.bind(one) for one in values])
+
+    def _way(self, c: Connection) -> "_Way":
+        name = c.dialect.name
+        if name not in self._ways:
+            self._ways[name] = _Way(self._statement, c.dialect)
+        return self._ways[name]
+
+
+class _Way:
+    """A statement as one driver takes it."""
+
+    def __init__(self, statement: Select[Any] | UpdateBase, dialect: Dialect) -> None:
+        compiled = statement.compile(dialect=dialect)
+        assert isinstance(compiled, SQLCompiler)  # noqa: S101 # for the type checker: it is SQL
+        self.sql = str(compiled)
+        self.order = compiled.positiontup
+        self.fixed = {name: _plain(value) for name, value in compiled.params.items() if value is not None}
+        binds = {name: bind.type.dialect_impl(dialect) for bind, name in compiled.bind_names.items()}
+        self.convert = {name: type_.bind_processor(dialect) for name, type_ in binds.items()}
+        columns: list[Column[Any]] = [*getattr(statement, "selected_columns", ())]
+        self.shape: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # made at run time
+        self.types = [column.type.dialect_impl(dialect) for column in columns]
+        self.dialect = dialect
+        self.results: list[tuple[int, Convert]] | None = None  # known once the driver has named its types
+
+    def bind(self, values: Mapping[str, Any]) -> Any:
+        given = {**self.fixed, **values}
+        bound = {
+            name: convert(given.get(name)) if convert else given.get(name)
+            for name, convert in self.convert.items()
+        }
+        return tuple(bound[name] for name in self.order) if self.order else bound
+
+    def rows(self, cursor: DBAPICursor) -> list[Any]:
+        if self.results is None:
+            codes = [column[1] for column in cursor.description or ()]
+            made = (t.result_processor(self.dialect, code) for t, code in zip(self.types, codes, strict=True))
+            self.results = [(place, convert) for place, convert in enumerate(made) if convert]
+        return [self._row(found, self.results) for found in cursor.fetchall()]
+
+    def _row(self, found: Sequence[Any], results: list[tuple[int, Convert]]) -> Any:
+        cells = list(found)
+        for place, convert in results:
+            cells[place] = convert(cells[place])
+        return self.shape._make(cells)
+
+
+def _plain(value: Any) -> Any:
+    """A member of a StrEnum as the text that it is: drivers ask for the exact type."""
+    return str(value) if isinstance(value, str) else value

@@ -1,0 +1,30 @@
+"""Previews: what an action would do, found out for the people who are about to approve it."""
+
+from storage.previews import Wanted, basis_hash
+from workers.attempt import Attempts
+from workers.base import Context, Params, Permanent, Preview, Transient
+
+LONGEST = 6000  # characters of one preview
+
+
+def make(attempts: Attempts, wanted: Wanted) -> None:
+    """Find out what one step would do, and put it where people look. A failure is an answer, too."""
+    try:
+        found = _found(attempts, wanted)
+        text, basis, failed = found.text[:LONGEST], basis_hash(found.basis), False
+    except (Transient, Permanent, ValueError, OSError) as error:
+        text, basis, failed = f"It could not be found out: {error}"[:LONGEST], "", True
+    attempts.store.show(wanted, text, basis, actor=attempts.owner, failed=failed)
+
+
+def _found(attempts: Attempts, wanted: Wanted) -> Preview:
+    worker, action, params_type = attempts.registry.action(wanted.worker, wanted.action)
+    params: Params = params_type.model_validate(wanted.parameters)
+    scratch = attempts.scratch / f"plan-{wanted.plan_id}" / wanted.key / "preview"
+    scratch.mkdir(parents=True, exist_ok=True)
+    key = f"preview-{wanted.plan_id}-{wanted.revision}-{wanted.key}"
+    context = Context(
+        plan=wanted.plan_id, step=wanted.key, attempt=0, key=key, scratch=scratch, now=attempts.store.clock
+    )
+    found: Preview = action.hooks["preview"](worker, params, context)
+    return found
