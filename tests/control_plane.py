@@ -16,16 +16,16 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from workers.base import Permanent, Transient
-from workers.builtin.cluster import KubernetesCluster
+from tests.fake_node import fake_node
+from workers.practice.__main__ import Handler, Practice
 
-NODE = "fake-0"
 CONTROLLERS = "deployment,replicaset,endpoint,endpointslice,garbagecollector,namespace,serviceaccount"
 
 
@@ -57,7 +57,7 @@ def control_plane(directory: Path) -> Iterator[Path]:
         until(lambda: ready(ports[2], directory, tokens["admin"]), "the API server is ready")
         kubeconfig = write_kubeconfig(directory, ports[2], tokens)
         start("kube-controller-manager", *controller_arguments(kubeconfig, ports[3]))
-        stack.enter_context(fake_node(kubeconfig))
+        stack.enter_context(fake_node(kubeconfig, directory / "certs"))
         yield kubeconfig
 
 
@@ -84,6 +84,20 @@ def practice_cluster(
             yield "http://" + child.stdout.readline().strip().partition("http://")[2], child
         finally:
             child.kill()
+
+
+@contextmanager
+def practice_here(state: Path, *, pace: float) -> Iterator[str]:
+    """The practice cluster in a thread of this process: an empty one for each test costs nothing."""
+    handler = type("Own", (Handler,), {"practice": Practice(state, [], pace)})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def tied() -> list[str]:
@@ -214,98 +228,3 @@ def write_kubeconfig(directory: Path, port: int, tokens: dict[str, str]) -> Path
     path.write_text(yaml.safe_dump(content))
     path.chmod(0o600)
     return path
-
-
-@contextmanager
-def fake_node(kubeconfig: Path) -> Iterator[None]:
-    """Stands in for scheduler and kubelet: binds pods, makes them ready or sick, lets them go."""
-    over = threading.Event()
-    node = FakeNode(KubernetesCluster(namespace="default", kubeconfig=str(kubeconfig)))
-    thread = threading.Thread(target=node.live, args=(over,))
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
-class FakeNode:
-    """Everything above the kubelet is genuine; this is the kubelet's part."""
-
-    def __init__(self, cluster: KubernetesCluster) -> None:
-        self.cluster = cluster
-        self.started: dict[str, float] = {}
-        self.told: set[str] = set()
-
-    def live(self, over: threading.Event) -> None:
-        self.cluster.call("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
-        while not over.wait(0.1):
-            try:
-                found = self.cluster.call("GET", "/api/v1/pods") or {}
-            except Transient:
-                continue
-            for pod in found["items"]:
-                self.tend(pod)
-
-    def tend(self, pod: dict[str, Any]) -> None:
-        path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
-        try:
-            self.advance(pod, path)
-        except (Permanent, Transient):
-            return  # the pod moved or went meanwhile; the next round sees it as it is
-
-    def advance(self, pod: dict[str, Any], path: str) -> None:
-        uid, image = pod["metadata"]["uid"], pod["spec"]["containers"][0]["image"]
-        if pod["metadata"].get("deletionTimestamp"):
-            self.cluster.call("DELETE", path, {"gracePeriodSeconds": 0})
-        elif not pod["spec"].get("nodeName"):
-            target = {"apiVersion": "v1", "kind": "Node", "name": NODE}
-            self.cluster.call(
-                "POST", f"{path}/binding", {"metadata": {"name": pod["metadata"]["name"]}, "target": target}
-            )
-        elif uid not in self.told and self.age(uid) > (5.0 if "slow" in image else 0.1):
-            body = {"status": status(pod, image, len(self.told) + 1)}
-            self.cluster.call(
-                "PATCH", f"{path}/status", body, content="application/strategic-merge-patch+json"
-            )
-            self.told.add(uid)
-
-    def age(self, uid: str) -> float:
-        return time.monotonic() - self.started.setdefault(uid, time.monotonic())
-
-
-def status(pod: dict[str, Any], image: str, number: int) -> dict[str, Any]:
-    """A kubelet's word on a pod. By tag, `bad` cannot be pulled and `crash` falls over."""
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    state: dict[str, Any] = {"running": {"startedAt": now}}
-    if "bad" in image:
-        state = {"waiting": {"reason": "ImagePullBackOff", "message": f'Back-off pulling image "{image}"'}}
-    if "crash" in image:
-        state = {
-            "waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s restarting failed container"}
-        }
-    well = "running" in state
-    container = {
-        "name": pod["spec"]["containers"][0]["name"],
-        "image": image,
-        "imageID": "",
-        "ready": well,
-        "restartCount": 0,
-        "state": state,
-    }
-    return {
-        "phase": "Running" if well else "Pending",
-        "podIP": f"10.244.{number // 250}.{number % 250 + 1}" if well else None,
-        "hostIP": "127.0.0.1",
-        "startTime": now,
-        "conditions": [
-            {
-                "type": kind,
-                "status": "True" if well or kind in ("PodScheduled", "Initialized") else "False",
-                "lastTransitionTime": now,
-            }
-            for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")
-        ],
-        "containerStatuses": [container],
-    }

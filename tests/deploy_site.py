@@ -1,6 +1,7 @@
 """One service on one cluster, in the words of the deployer's tests."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -8,10 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from workers.base import Context, Report, Verdict
-from workers.builtin.cluster import Cluster, Manifest
-from workers.builtin.k8s_deployer import DeployParams, K8sDeployer, RollbackParams, StatusParams
+from workers.base import Context, Preview, Report, Verdict
+from workers.builtin.cluster import Cluster, KubernetesCluster, Manifest
+from workers.builtin.k8s_deployer import DeployParams, K8sDeployer, RollbackParams, ScaleParams, StatusParams
+from workers.builtin.manifests import PARTS, tag
 from workers.builtin.places import connect
+from workers.registry import params_of
+
+# Pods of a test serve as soon as they are ready, and a canary has a second to prove itself.
+QUICK = {"progress_deadline": 20, "min_ready_seconds": 0, "canary_seconds": 1}
 
 
 class Crash(Exception):
@@ -34,16 +40,24 @@ class Watched:
     def find(self, kind: str, labels: dict[str, str]) -> list[Manifest]:
         return self.real.find(kind, labels)
 
-    def apply(self, manifest: Manifest) -> Manifest:
-        return self._change("apply", lambda: self.real.apply(manifest))
+    def apply(self, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
+        return self._change("apply", lambda: self.real.apply(manifest, dry_run=dry_run), dry_run)
 
-    def patch(self, kind: str, name: str, operations: list[dict[str, Any]]) -> Manifest:
-        return self._change("patch", lambda: self.real.patch(kind, name, operations))
+    def patch(
+        self, kind: str, name: str, operations: list[dict[str, Any]], *, dry_run: bool = False
+    ) -> Manifest:
+        change = lambda: self.real.patch(kind, name, operations, dry_run=dry_run)  # noqa: E731 # a change
+        return self._change("patch", change, dry_run)
 
-    def scale(self, name: str, replicas: int) -> None:
-        self._change("scale", lambda: self.real.scale(name, replicas))
+    def scale(self, name: str, replicas: int, *, dry_run: bool = False) -> None:
+        self._change("scale", lambda: self.real.scale(name, replicas, dry_run=dry_run), dry_run)
 
-    def _change(self, verb: str, change: Callable[[], Any]) -> Any:
+    def logs(self, pod: str, container: str, *, lines: int) -> str:
+        return self.real.logs(pod, container, lines=lines)
+
+    def _change(self, verb: str, change: Callable[[], Any], dry_run: bool) -> Any:
+        if dry_run:
+            return change()
         if len(self.changes) + 1 == self.fail_before:
             self.fail_before = 0
             raise self.error()
@@ -64,6 +78,8 @@ class Site:
     service: str = "web"
     entry: dict[str, Any] = field(default_factory=dict)
     pauses: list[Callable[[], Any]] = field(default_factory=list)
+    haste: float = 10.0  # how much shorter the pauses of a test are
+    said: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.cluster = Watched(connect("here", self.home, self.namespace))
@@ -76,7 +92,7 @@ class Site:
             **self.entry,
         }
         inventory = {
-            "services": {self.service: {"progress_deadline": 20, **service}},
+            "services": {self.service: {**QUICK, **service}},
             "clusters": {"here": self.home},
         }
         return K8sDeployer(inventory, pause=self.pause, connect=lambda *_: self.cluster)
@@ -84,22 +100,55 @@ class Site:
     def pause(self, seconds: float) -> None:
         for act in self.pauses:
             act()
-        threading.Event().wait(seconds / 10)
+        threading.Event().wait(seconds / self.haste)
+
+    def admin(self) -> KubernetesCluster:
+        """The real cluster with all rights, for what the deployer does not do."""
+        return KubernetesCluster(namespace=self.namespace, kubeconfig=self.home["kubeconfig"])
 
     def context(self, key: str, **more: Any) -> Context:
         now = lambda: datetime.now(UTC)  # noqa: E731 # a clock
-        return Context(plan=1, step="s", attempt=1, key=key, scratch=self.scratch, now=now, **more)
+        given = {"progress": self.said.append, **more}
+        return Context(plan=1, step="s", attempt=1, key=key, scratch=self.scratch, now=now, **given)
 
-    def deploy(self, version: str, strategy: str = "rolling", *, key: str = "", **more: Any) -> Report[Any]:
-        params = DeployParams(service=self.service, version=version, strategy=strategy)
+    def deploy(
+        self,
+        version: str,
+        strategy: str = "rolling",
+        *,
+        key: str = "",
+        percent: int | None = None,
+        **more: Any,
+    ) -> Report[Any]:
+        params = DeployParams(
+            service=self.service, version=version, strategy=strategy, canary_percent=percent
+        )
         return K8sDeployer.deploy_service.run(self.worker(), params, self.context(key or version, **more))
+
+    def preview(self, action: str, *, key: str = "preview", previous: Any = None, **params: Any) -> Preview:
+        found = getattr(K8sDeployer, action)
+        given = params_of(found)(service=self.service, **params)
+        return found.hooks["preview"](self.worker(), given, self.context(key, previous=previous or {}))
+
+    def scale(self, replicas: int, *, key: str = "scale", **more: Any) -> Report[Any]:
+        params = ScaleParams(service=self.service, replicas=replicas)
+        return K8sDeployer.scale.run(self.worker(), params, self.context(key, **more))
+
+    def note_size(self, replicas: int) -> dict[str, Any]:
+        params = ScaleParams(service=self.service, replicas=replicas)
+        return K8sDeployer.scale.hooks["before"](self.worker(), params, self.context("scale"))
+
+    def restart(self, *, key: str = "restart") -> Report[Any]:
+        return K8sDeployer.restart.run(self.worker(), StatusParams(service=self.service), self.context(key))
 
     def before(self, version: str, *, key: str = "") -> dict[str, Any]:
         params = DeployParams(service=self.service, version=version)
         return K8sDeployer.deploy_service.hooks["before"](self.worker(), params, self.context(key or version))
 
-    def probe(self, version: str, *, key: str = "", **more: Any) -> Report[Any] | Verdict:
-        params = DeployParams(service=self.service, version=version, strategy="blue_green")
+    def probe(
+        self, version: str, strategy: str = "blue_green", *, key: str = "", **more: Any
+    ) -> Report[Any] | Verdict:
+        params = DeployParams(service=self.service, version=version, strategy=strategy)
         hook = K8sDeployer.deploy_service.hooks["probe"]
         return hook(self.worker(), params, self.context(key or version, **more))
 
@@ -112,25 +161,36 @@ class Site:
             self.worker(), StatusParams(service=self.service), self.context("look")
         )
 
-    def reached(self) -> list[str]:
+    def reached(self, name: str = "") -> list[str]:
         """The versions of the pods that get traffic."""
-        found = self.cluster.get("Endpoints", self.service) or {}
+        found = self.cluster.get("Endpoints", name or self.service) or {}
         names = {a["targetRef"]["name"] for s in found.get("subsets") or [] for a in s.get("addresses") or []}
         pods = self.cluster.find("Pod", {"app": self.service})
         images = [p["spec"]["containers"][0]["image"] for p in pods if p["metadata"]["name"] in names]
-        return sorted(image.rpartition(":")[2] for image in images)
+        return sorted(map(tag, images))
 
     def sizes(self) -> dict[str, int]:
-        found = {
-            color: self.cluster.get("Deployment", f"{self.service}-{color}") for color in ("blue", "green")
-        }
-        return {color: one["spec"]["replicas"] for color, one in found.items() if one}
+        found = {part: self.cluster.get("Deployment", f"{self.service}-{part}") for part in PARTS}
+        return {part: one["spec"]["replicas"] for part, one in found.items() if one}
+
+
+@contextmanager
+def real_site(kubeconfig: Path, scratch: Path, **more: Any) -> Iterator[Site]:
+    """A namespace of its own on the real API server; its pods go with it."""
+    namespace = f"t{time.monotonic_ns()}"
+    admin = KubernetesCluster(namespace=namespace, kubeconfig=str(kubeconfig))
+    admin.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    try:
+        home = {"kind": "kubernetes", "kubeconfig": str(kubeconfig), "context": "admin"}
+        yield Site(home, namespace, scratch, **more)
+    finally:
+        admin.call("DELETE", f"/api/v1/namespaces/{namespace}", {"propagationPolicy": "Background"})
 
 
 @contextmanager
 def sampling(look: Callable[[], Any]) -> Iterator[list[Any]]:
-    """Looks all the time, from a thread of its own."""
-    seen: list[Any] = []
+    """Looks all the time, from a thread of its own; the first and the last look are never missed."""
+    seen: list[Any] = [look()]
     over = threading.Event()
 
     def watch() -> None:
@@ -144,3 +204,4 @@ def sampling(look: Callable[[], Any]) -> Iterator[list[Any]]:
     finally:
         over.set()
         thread.join()
+        seen.append(look())

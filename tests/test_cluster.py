@@ -3,11 +3,15 @@
 from pathlib import Path
 
 import pytest
+import yaml
+from kubernetes.config import incluster_config
 
 from workers.base import Permanent, Transient
 from workers.builtin.cluster import KubernetesCluster, refuse
+from workers.builtin.manifests import ServiceEntry
 from workers.builtin.places import connect, place
-from workers.builtin.rollout import ServiceEntry
+
+pytest_plugins = ("tests.cluster_fixtures",)
 
 
 def test_a_cluster_that_does_not_answer_is_a_transient_fault(tmp_path: Path) -> None:
@@ -49,6 +53,35 @@ def test_a_kubeconfig_variable_that_is_not_set_never_means_the_usual_place() -> 
         Permanent, match=r"inventory.clusters.main.* reads its kubeconfig from NO_SUCH_VARIABLE"
     ):
         connect("main", {"kind": "kubernetes", "kubeconfig_env": "NO_SUCH_VARIABLE"}, "default")
+
+
+@pytest.mark.k8s
+def test_inside_a_cluster_the_service_account_of_the_pod_is_enough(
+    kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = yaml.safe_load(kubeconfig.read_text())
+    server, token = config["clusters"][0]["cluster"], tmp_path / "token"
+    token.write_text(config["users"][0]["user"]["token"])
+    host, _, port = server["server"].removeprefix("https://").partition(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", server["certificate-authority"])
+
+    found = connect("main", {"kind": "kubernetes", "in_cluster": True}, "default").get(
+        "Service", "kubernetes"
+    )
+
+    assert found is not None
+
+
+def test_outside_a_cluster_its_service_account_is_missed_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+
+    with pytest.raises(Permanent, match="The service account of this pod cannot be used"):
+        connect("main", {"kind": "kubernetes", "in_cluster": True}, "default")
 
 
 def test_a_cluster_of_no_known_kind_is_refused() -> None:

@@ -1,48 +1,24 @@
 """The deployer, on a real Kubernetes API server and on the practice cluster: one suite for both."""
 
 import threading
-import time
-from collections.abc import Iterator
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.control_plane import control_plane, practice_cluster, until
+from tests.control_plane import until
+from tests.deploy_crash import neighbour
 from tests.deploy_site import Crash, Site, Watched, sampling
 from workers.base import Permanent, Report, Transient, Verdict
-from workers.builtin.cluster import Cluster, KubernetesCluster
+from workers.builtin.cluster import Cluster
 from workers.builtin.k8s_deployer import DeployParams, K8sDeployer
 from workers.builtin.places import connect
 
-KINDS = ["practice", pytest.param("kubernetes", marks=pytest.mark.k8s)]
+pytest_plugins = ("tests.cluster_fixtures",)
 REAL = [pytest.param("kubernetes", marks=pytest.mark.k8s)]
-STRATEGIES = ["rolling", "blue_green"]
+STRATEGIES = ["rolling", "blue_green", "canary"]
 EDITED = [
     {"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "registry.example/web:v7"}
 ]
-
-
-@pytest.fixture(scope="session")
-def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    with control_plane(tmp_path_factory.mktemp("control-plane")) as path:
-        yield path
-
-
-@pytest.fixture(scope="session")
-def practice(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with practice_cluster(tmp_path_factory.mktemp("practice") / "state.json", pace=10) as (url, _):
-        yield url
-
-
-@pytest.fixture(params=KINDS)
-def site(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
-    namespace = f"t{time.monotonic_ns()}"
-    if request.param == "practice":
-        return Site({"kind": "practice", "url": request.getfixturevalue("practice")}, namespace, tmp_path)
-    path = str(request.getfixturevalue("kubeconfig"))
-    admin = KubernetesCluster(namespace=namespace, kubeconfig=path)
-    admin.call("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
-    return Site({"kind": "kubernetes", "kubeconfig": path, "context": "admin"}, namespace, tmp_path)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -164,56 +140,36 @@ def test_rollback_without_a_record_asks_for_a_version(site: Site) -> None:
         site.rollback()
 
 
-# A blue-green deploy changes the cluster four times: apply, scale, switch, scale.
-@pytest.mark.parametrize("point", [0, 1, 2, 3, 4])
-def test_a_deploy_that_died_anywhere_is_finished_by_its_next_run(site: Site, point: int) -> None:
-    site.deploy("v1.0.0")
-    record = site.before("v1.1.0")
-    site.cluster = Watched(site.cluster.real, fail_after=point, fail_before=0 if point else 1)
-    with sampling(site.reached) as seen:
+def test_a_first_deployment_that_died_anywhere_is_finished_by_its_next_run(site: Site) -> None:
+    def resumed(point: int) -> tuple[str, list[str]]:
+        one = neighbour(site, f"web{point}")
+        record = one.before("v1.0.0")
+        one.cluster = Watched(one.cluster.real, fail_after=point)
         with pytest.raises(Crash):
-            site.deploy("v1.1.0", "blue_green", previous=record)
-        probed = site.probe("v1.1.0", previous=record)
-        again = site.before("v1.1.0")
-        report = site.deploy("v1.1.0", "blue_green", previous=record)
+            one.deploy("v1.0.0", previous=record)
+        return one.deploy("v1.0.0", previous=record).data.previous_version, one.reached()
 
-    assert (probed is Verdict.did_not_run) == (point < 4)
-    assert again["version"] == "v1.0.0"
-    assert report.status == "succeeded", report.summary
-    assert report.data.previous_version == "v1.0.0"
-    assert site.cluster.changes.count("patch") == 1
-    assert site.sizes() == {"blue": 0, "green": 2}
-    assert site.reached() == ["v1.1.0", "v1.1.0"]
-    assert [] not in seen
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(resumed, [1, 2, 3]))
+
+    assert outcomes == [("", ["v1.0.0", "v1.0.0"])] * 3
 
 
-@pytest.mark.parametrize("point", [1, 2, 3])
-def test_a_first_deployment_that_died_is_finished_by_its_next_run(site: Site, point: int) -> None:
-    record = site.before("v1.0.0")
-    site.cluster = Watched(site.cluster.real, fail_after=point)
-    with pytest.raises(Crash):
-        site.deploy("v1.0.0", previous=record)
+def test_a_rollback_that_died_anywhere_is_finished_by_its_next_run(site: Site) -> None:
+    def resumed(point: int) -> tuple[str, int, dict[str, int], list[str]]:
+        one = neighbour(site, f"web{point}")
+        one.deploy("v1.0.0")
+        one.deploy("v1.1.0", "blue_green")
+        one.cluster = Watched(one.cluster.real, fail_after=point)
+        with pytest.raises(Crash):
+            one.rollback("v1.0.0")
+        report = one.rollback("v1.0.0")
+        return report.status, one.cluster.changes.count("patch"), one.sizes(), one.reached()
 
-    report = site.deploy("v1.0.0", previous=record)
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(resumed, [1, 2, 3, 4]))
 
-    assert report.data.previous_version == ""
-    assert site.reached() == ["v1.0.0", "v1.0.0"]
-
-
-@pytest.mark.parametrize("point", [1, 2, 3, 4])
-def test_a_rollback_that_died_anywhere_is_finished_by_its_next_run(site: Site, point: int) -> None:
-    site.deploy("v1.0.0")
-    site.deploy("v1.1.0", "blue_green")
-    site.cluster = Watched(site.cluster.real, fail_after=point)
-    with pytest.raises(Crash):
-        site.rollback("v1.0.0")
-
-    report = site.rollback("v1.0.0")
-
-    assert report.status == "succeeded", report.summary
-    assert site.cluster.changes.count("patch") == 1
-    assert site.sizes() == {"blue": 2, "green": 0}
-    assert site.reached() == ["v1.0.0", "v1.0.0"]
+    assert outcomes == [("succeeded", 1, {"blue": 2, "green": 0}, ["v1.0.0", "v1.0.0"])] * 4
 
 
 @pytest.mark.parametrize("when", ["fail_after", "fail_before"])
@@ -263,7 +219,8 @@ def test_the_probe_cannot_tell_when_the_cluster_is_away(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    ("color", "text"), [("green", "moved the traffic of web to green"), ("red", "was not made by Signoff")]
+    ("color", "text"),
+    [("green", "moved the traffic of web to green"), ("red", "moved the traffic of web to red")],
 )
 def test_traffic_that_somebody_else_moved_meanwhile_is_not_moved_again(
     site: Site, color: str, text: str

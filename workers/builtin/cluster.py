@@ -1,4 +1,4 @@
-"""What a deployer asks of a cluster: five verbs over plain dicts, and the real cluster behind them."""
+"""What a deployer asks of a cluster: six verbs over plain dicts, and the real cluster behind them."""
 
 import json
 from typing import Any, NoReturn, Protocol
@@ -30,14 +30,17 @@ class Cluster(Protocol):
     def find(self, kind: str, labels: dict[str, str]) -> list[Manifest]:
         """All objects that carry these labels."""
 
-    def apply(self, manifest: Manifest) -> Manifest:
+    def apply(self, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
         """Make the object so. The manifest is whole: what it leaves out after an earlier apply is removed."""
 
-    def patch(self, kind: str, name: str, operations: Operations) -> Manifest:
+    def patch(self, kind: str, name: str, operations: Operations, *, dry_run: bool = False) -> Manifest:
         """JSON patch; a `test` that does not hold is refused and nothing changes."""
 
-    def scale(self, name: str, replicas: int) -> None:
+    def scale(self, name: str, replicas: int, *, dry_run: bool = False) -> None:
         """Set the number of pods of a Deployment."""
+
+    def logs(self, pod: str, container: str, *, lines: int) -> str:
+        """The last lines of a container: of the run that ended, if there was one."""
 
 
 class KubernetesCluster:
@@ -49,6 +52,7 @@ class KubernetesCluster:
         namespace: str,
         kubeconfig: str | None = None,
         context: str | None = None,
+        in_cluster: bool = False,
         timeout: float = 10.0,
     ) -> None:
         from kubernetes import client, config  # half a second and 50 MB that a practice cluster does not need
@@ -60,9 +64,13 @@ class KubernetesCluster:
         # The deployer polls and knows what it may repeat; a hidden second try would only hide an outage.
         settings.retries = False
         try:
-            config.load_kube_config(kubeconfig, context, settings, False)  # type: ignore[no-untyped-call] # theirs
+            if in_cluster:
+                config.load_incluster_config(settings)  # type: ignore[no-untyped-call] # theirs
+            else:
+                config.load_kube_config(kubeconfig, context, settings, False)  # type: ignore[no-untyped-call] # theirs
         except (config.ConfigException, OSError) as error:
-            raise Permanent(f"The kubeconfig cannot be used: {error}") from error
+            source = "service account of this pod" if in_cluster else "kubeconfig"
+            raise Permanent(f"The {source} cannot be used: {error}") from error
         self._api: Any = client.ApiClient(settings)
 
     def get(self, kind: str, name: str) -> Manifest | None:
@@ -73,22 +81,31 @@ class KubernetesCluster:
         found = self.call("GET", self._path(kind), query={"labelSelector": selector}) or {}
         return list(found["items"])
 
-    def apply(self, manifest: Manifest) -> Manifest:
+    def apply(self, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
         path = self._path(manifest["kind"], manifest["metadata"]["name"])
-        return self._patch(path, manifest, "application/apply-patch+yaml")
+        return self._patch(path, manifest, "application/apply-patch+yaml", dry_run)
 
-    def patch(self, kind: str, name: str, operations: Operations) -> Manifest:
-        return self._patch(self._path(kind, name), operations, "application/json-patch+json")
+    def patch(self, kind: str, name: str, operations: Operations, *, dry_run: bool = False) -> Manifest:
+        return self._patch(self._path(kind, name), operations, "application/json-patch+json", dry_run)
 
-    def scale(self, name: str, replicas: int) -> None:
+    def scale(self, name: str, replicas: int, *, dry_run: bool = False) -> None:
         path = self._path("Deployment", name) + "/scale"
-        self._patch(path, {"spec": {"replicas": replicas}}, "application/merge-patch+json")
+        self._patch(path, {"spec": {"replicas": replicas}}, "application/merge-patch+json", dry_run)
+
+    def logs(self, pod: str, container: str, *, lines: int) -> str:
+        path = self._path("Pod", pod) + "/log"
+        query = {"tailLines": str(lines), **({"container": container} if container else {})}
+        try:
+            return self._text("GET", path, query={**query, "previous": "true"})
+        except Permanent:  # no run of it has ended yet
+            return self._text("GET", path, query=query)
 
     def _path(self, kind: str, name: str = "") -> str:
         return PATHS[kind].format(self.namespace) + (f"/{name}" if name else "")
 
-    def _patch(self, path: str, body: Manifest | Operations, content: str) -> Manifest:
-        return self.call("PATCH", path, body, content=content, query={"fieldManager": MANAGER}) or {}
+    def _patch(self, path: str, body: Manifest | Operations, content: str, dry_run: bool) -> Manifest:
+        query = {"fieldManager": MANAGER, **({"dryRun": "All"} if dry_run else {})}
+        return self.call("PATCH", path, body, content=content, query=query) or {}
 
     def call(
         self,
@@ -101,26 +118,39 @@ class KubernetesCluster:
         missing_ok: bool = False,
     ) -> Manifest | None:
         """One request to the API server; its refusals become sentences."""
+        text = self._text(method, path, body, content=content, query=query, missing_ok=missing_ok)
+        found: Manifest | None = json.loads(text) if text else None
+        return found
+
+    def _text(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        content: str = "application/json",
+        query: dict[str, str] | None = None,
+        missing_ok: bool = False,
+    ) -> str:
         request = self._api.param_serialize(
             method,
             path,
             query_params=list((query or {}).items()),
-            header_params={"Accept": "application/json", "Content-Type": content},
+            header_params={"Accept": "application/json, */*", "Content-Type": content},
             body=body,
             auth_settings=["BearerToken"],
         )
         status, headers, text = self._send(request)
         if status == 404 and missing_ok:
-            return None
+            return ""
         if status >= 300:
             refuse(method, path, status, headers.get("Retry-After"), text)
-        found: Manifest = json.loads(text)
-        return found
+        return text
 
     def _send(self, request: tuple[Any, ...]) -> tuple[int, Any, str]:
         try:
             response = self._api.call_api(*request, _request_timeout=self._timeout)
-            return response.status, response.headers, response.read().decode()
+            return response.status, response.headers, response.read().decode(errors="replace")
         except self._untrusted as error:
             raise Permanent(f"The cluster's certificate is not accepted: {error.reason}") from error
         except urllib3.exceptions.HTTPError as error:
@@ -140,7 +170,7 @@ def refuse(method: str, path: str, status: int, after: str | None, text: str) ->
     if status == 403:
         raise Permanent(
             f"Signoff may not {method.lower()} {resource(path)}: the cluster's access rules forbid it. "
-            f"It says: {message}"
+            f"Let a Role allow it. The cluster says: {message}"
         )
     if status == 409:
         conflict(path, body)

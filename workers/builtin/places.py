@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from workers.base import Permanent
 from workers.builtin.cluster import Cluster, KubernetesCluster
-from workers.builtin.rollout import ServiceEntry
+from workers.builtin.manifests import ServiceEntry
 from workers.practice import PracticeCluster
 
 Connect = Callable[[str, dict[str, Any], str], Cluster]
@@ -37,6 +37,8 @@ def connect(name: str, home: dict[str, Any], namespace: str) -> Cluster:
     """The cluster that an entry of `[inventory.clusters.*]` stands for."""
     if home.get("kind") == "practice" and "url" in home:
         return PracticeCluster(home["url"], namespace=namespace)
+    if home.get("kind") == "kubernetes" and home.get("in_cluster") is True:
+        return KubernetesCluster(namespace=namespace, in_cluster=True)
     if home.get("kind") == "kubernetes":
         return KubernetesCluster(
             namespace=namespace, kubeconfig=kubeconfig(name, home), context=home.get("context")

@@ -1,22 +1,12 @@
-"""A service as objects of a cluster, and what those objects say. No I/O.
-
-A service is a Service and two Deployments, blue and green; the Service's selector says which one serves.
-A rolling deploy replaces the pods of the colour that serves; a blue-green one starts the other and switches.
-"""
+"""What the objects of a service say: what serves, how far a rollout is, why pods do not come up. No I/O."""
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from workers.base import Permanent
 from workers.builtin.cluster import Manifest
+from workers.builtin.manifests import COLORS, KEY, TRACK, Color, Part, main_image, tag
 
-Color = Literal["blue", "green"]
-COLORS: tuple[Color, Color] = ("blue", "green")
-
-KEY, PREVIOUS = "signoff.dev/key", "signoff.dev/previous"
 HASH = "pod-template-hash"
 HOPELESS = {
     "CrashLoopBackOff",
@@ -24,144 +14,85 @@ HOPELESS = {
     "ErrImagePull",
     "ImagePullBackOff",
     "InvalidImageName",
+    "RunContainerError",
 }
-
-
-class ServiceEntry(BaseModel):
-    """`[inventory.services.*]`: what the name of a service stands for."""
-
-    model_config = ConfigDict(frozen=True)  # other workers keep their own keys in the same entry
-
-    cluster: str
-    image: str
-    namespace: str = "default"
-    environment: str = "production"
-    replicas: int = Field(default=2, ge=1)
-    port: int = 8080
-    progress_deadline: int = Field(default=120, ge=1)
-    keep_old_seconds: int = Field(default=0, ge=0)
-
-
-def other(color: Color) -> Color:
-    return "green" if color == "blue" else "blue"
-
-
-def labels(service: str, color: Color) -> dict[str, str]:
-    return {"app": service, "color": color}
-
-
-def deployment(
-    service: str, color: Color, entry: ServiceEntry, version: str, notes: dict[str, str]
-) -> Manifest:
-    """The whole manifest, but for `replicas`: size is set by `scale`, so an autoscaler may own it."""
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {
-            "name": f"{service}-{color}",
-            "labels": labels(service, color),
-            "annotations": notes,
-        },
-        "spec": {
-            "selector": {"matchLabels": labels(service, color)},
-            "progressDeadlineSeconds": entry.progress_deadline,
-            "minReadySeconds": 1,
-            "revisionHistoryLimit": 5,
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 0, "maxSurge": "25%"}},
-            "template": {
-                "metadata": {"labels": labels(service, color)},
-                "spec": {"containers": [container(service, entry, version)]},
-            },
-        },
-    }
-
-
-def container(service: str, entry: ServiceEntry, version: str) -> Manifest:
-    return {
-        "name": service,
-        "image": f"{entry.image}:{version}",
-        "ports": [{"containerPort": entry.port, "protocol": "TCP"}],
-        "readinessProbe": {"tcpSocket": {"port": entry.port}},
-    }
-
-
-def address(service: str, color: Color, entry: ServiceEntry) -> Manifest:
-    return {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": service, "labels": {"app": service}},
-        "spec": {
-            "selector": labels(service, color),
-            "ports": [{"port": entry.port, "targetPort": entry.port, "protocol": "TCP"}],
-        },
-    }
-
-
-def switch(old: Color, new: Color) -> list[dict[str, Any]]:
-    """Move all traffic, unless somebody else moved it first."""
-    path = "/spec/selector/color"
-    return [{"op": "test", "path": path, "value": old}, {"op": "replace", "path": path, "value": new}]
 
 
 @dataclass(frozen=True)
 class Live:
-    """What the cluster shows of one service."""
+    """What the cluster shows of one service. `plain`: a Deployment of others that serves; we may adopt it."""
 
     address: Manifest | None
-    deployments: dict[Color, Manifest]
+    deployments: dict[Part, Manifest]
     pods: list[Manifest]
+    plain: Manifest | None = None
 
     @property
     def active(self) -> Color | None:
         """The colour that serves."""
-        if self.address is None:
-            return None
-        color = self.address["spec"].get("selector", {}).get("color")
-        if color not in COLORS:
-            name = self.address["metadata"]["name"]
-            raise Permanent(
-                f"The Service {name} was not made by Signoff: its selector has no color blue or green, "
-                "so it is left alone."
-            )
-        return "blue" if color == "blue" else "green"
+        return color_in(self.address) if self.address else None
 
     @property
-    def version(self) -> str | None:
-        """The version that serves: after a failed rollout not the one that was asked for."""
-        if self.active not in self.deployments:
-            return None
-        asked, ready = version(self.deployments[self.active]), self.ready()
+    def serving(self) -> Manifest | None:
+        """The Deployment behind the Service."""
+        return self.plain or (self.deployments.get(self.active) if self.active else None)
+
+    @property
+    def image(self) -> str:
+        """The image that serves: after a failed rollout not the one that was asked for."""
+        if self.serving is None:
+            return ""
+        asked, ready = image_of(self.serving), self.ready()
         return asked if asked in ready or not ready else min(ready)
 
-    def ready(self) -> dict[str, int]:
-        """How many pods of each version are ready to serve."""
-        own = [pod for pod in self.pods if pod["metadata"]["labels"].get("color") == self.active]
-        return Counter(image_version(pod["spec"]) for pod in own if is_ready(pod))
+    @property
+    def version(self) -> str:
+        return tag(self.image)
 
-    def serving(self) -> str:
+    @property
+    def size(self) -> int:
+        """How many pods serve, if all are well."""
+        return replicas(self.serving)
+
+    def ready(self) -> dict[str, int]:
+        """How many of the serving pods of each image are ready, canaries apart."""
+        own = [pod for pod in self.pods if is_of(pod, self.active)]
+        return Counter(main_image(pod["spec"]) for pod in own if is_ready(pod))
+
+    def state(self) -> str:
         """`v2.1.3 serves, 2/2 ready`."""
-        size = self.replicas(self.active)
-        parts = [f"{name} serves, {number}/{size} ready" for name, number in sorted(self.ready().items())]
+        found = sorted(self.ready().items())
+        parts = [f"{tag(image)} serves, {number}/{self.size} ready" for image, number in found]
         return " and ".join(parts) or "nothing serves"
 
-    def made_by(self, key: str) -> Color | None:
-        """The colour that the step with this key has worked on."""
-        return next((color for color, found in self.deployments.items() if note(found, KEY) == key), None)
+    def made_by(self, key: str) -> Part | None:
+        """What the step with this key has worked on; a colour before its canary."""
+        return next((part for part, found in self.deployments.items() if note(found, KEY) == key), None)
 
-    def replicas(self, color: Color | None) -> int:
-        return int(self.deployments[color]["spec"].get("replicas", 0)) if color in self.deployments else 0
+    def replicas(self, part: Part) -> int:
+        return replicas(self.deployments.get(part))
+
+
+def color_in(address: Manifest) -> Color | None:
+    chosen = (address["spec"].get("selector") or {}).get("color")
+    return next((color for color in COLORS if color == chosen), None)
+
+
+def is_of(pod: Manifest, color: Color | None) -> bool:
+    marks = pod["metadata"].get("labels", {})
+    return marks.get("color") == color and TRACK not in marks
+
+
+def replicas(found: Manifest | None) -> int:
+    return int(found["spec"].get("replicas", 0)) if found else 0
 
 
 def note(found: Manifest, name: str) -> str:
     return str(found["metadata"].get("annotations", {}).get(name, ""))
 
 
-def image_version(spec: Manifest) -> str:
-    return str(spec["containers"][0]["image"]).rpartition(":")[2]
-
-
-def version(found: Manifest) -> str:
-    return image_version(found["spec"]["template"]["spec"])
+def image_of(found: Manifest) -> str:
+    return main_image(found["spec"]["template"]["spec"])
 
 
 class Progress(NamedTuple):
@@ -183,11 +114,11 @@ def progress(found: Manifest) -> Progress:
 
 def count(wanted: int, status: Manifest) -> Progress:
     updated, available = status.get("updatedReplicas", 0), status.get("availableReplicas", 0)
-    leaving = status.get("replicas", 0) - updated
+    leaving = status.get("replicas", 0) - min(updated, wanted)
     if updated < wanted or available < updated:
-        return Progress("waiting", f"{max(0, available - leaving)} of {wanted} new pods ready")
+        return Progress("waiting", f"{max(0, available - leaving)}/{wanted} ready")
     if leaving > 0:
-        return Progress("waiting", f"{leaving} old pods leaving")
+        return Progress("waiting", f"{wanted}/{wanted} ready, {leaving} old pods leaving")
     return Progress("done", f"{available}/{wanted} ready")
 
 
@@ -208,15 +139,25 @@ def unmarked(replica_set: Manifest) -> tuple[str, Manifest]:
     return mark, {**template, "metadata": {**template["metadata"], "labels": marks}}
 
 
-def trouble(pods: list[Manifest]) -> str | None:
-    """Why these pods will not come up by waiting, in the cluster's own words."""
+class Trouble(NamedTuple):
+    """Why a pod will not come up by waiting, in the cluster's own words."""
+
+    pod: str
+    container: str
+    text: str
+
+
+def trouble(pods: list[Manifest]) -> Trouble | None:
     for pod in pods:
-        for status in pod.get("status", {}).get("containerStatuses", []):
-            waiting = status.get("state", {}).get("waiting", {})
+        status = pod.get("status", {})
+        for one in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+            waiting = one.get("state", {}).get("waiting", {})
             message = waiting.get("message", "no message")
             # A kubelet that has not yet seen a fresh ConfigMap says so and mends it by itself.
             if waiting.get("reason") in HOPELESS and "failed to sync" not in message:
-                return f"{waiting['reason']}: {message}{ending(status)} (pod {pod['metadata']['name']})"
+                name = pod["metadata"]["name"]
+                text = f"{waiting['reason']}: {message}{ending(one)} (pod {name})"
+                return Trouble(name, one.get("name", ""), text)
     return None
 
 

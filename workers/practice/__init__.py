@@ -21,14 +21,18 @@ class PracticeCluster:
     def find(self, kind: str, labels: dict[str, str]) -> list[Manifest]:
         return cast("list[Manifest]", self._ask("find", kind=kind, labels=labels))
 
-    def apply(self, manifest: Manifest) -> Manifest:
-        return cast("Manifest", self._ask("apply", manifest=manifest))
+    def apply(self, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
+        return cast("Manifest", self._ask("apply", manifest=manifest, dry_run=dry_run))
 
-    def patch(self, kind: str, name: str, operations: Operations) -> Manifest:
-        return cast("Manifest", self._ask("patch", kind=kind, name=name, operations=operations))
+    def patch(self, kind: str, name: str, operations: Operations, *, dry_run: bool = False) -> Manifest:
+        asked = self._ask("patch", kind=kind, name=name, operations=operations, dry_run=dry_run)
+        return cast("Manifest", asked)
 
-    def scale(self, name: str, replicas: int) -> None:
-        self._ask("scale", name=name, replicas=replicas)
+    def scale(self, name: str, replicas: int, *, dry_run: bool = False) -> None:
+        self._ask("scale", name=name, replicas=replicas, dry_run=dry_run)
+
+    def logs(self, pod: str, container: str, *, lines: int) -> str:
+        return cast("str", self._ask("logs", pod=pod, lines=lines))
 
     def _ask(self, verb: str, **arguments: Any) -> Any:
         # Not urllib: it would send a loopback address through the proxy that the environment names.

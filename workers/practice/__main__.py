@@ -13,7 +13,7 @@ from workers.base import Permanent
 from workers.practice.page import page
 from workers.practice.world import START, World
 
-VERBS = {"get", "find", "apply", "patch", "scale"}
+VERBS = {"get", "find", "apply", "patch", "scale", "logs"}
 LABEL = "practice cluster — nothing real is deployed here"
 
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import time
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -43,20 +44,29 @@ class World:
         found = [one for key, one in self.objects.items() if key.startswith(f"{namespace}/{kind}/")]
         return [one for one in found if labels.items() <= one["metadata"]["labels"].items()]
 
-    def apply(self, namespace: str, manifest: Manifest) -> Manifest:
+    def apply(self, namespace: str, manifest: Manifest, *, dry_run: bool = False) -> Manifest:
         kind, name = manifest["kind"], manifest["metadata"]["name"]
         before = self.objects.get(f"{namespace}/{kind}/{name}", {"metadata": {"generation": 0}, "spec": {}})
         spec = {"replicas": before["spec"].get("replicas", 1)} if kind == "Deployment" else {}
         new = {**manifest, "spec": spec | manifest["spec"]}
-        return self._put(namespace, new, before)
+        return self._put(namespace, new, before, dry_run)
 
-    def patch(self, namespace: str, kind: str, name: str, operations: Operations) -> Manifest:
+    def patch(
+        self, namespace: str, kind: str, name: str, operations: Operations, *, dry_run: bool = False
+    ) -> Manifest:
         before = self._known(namespace, kind, name)
-        return self._put(namespace, patched(before, operations), before)
+        return self._put(namespace, patched(before, operations), before, dry_run)
 
-    def scale(self, namespace: str, name: str, replicas: int) -> Manifest:
+    def scale(self, namespace: str, name: str, replicas: int, *, dry_run: bool = False) -> Manifest:
         before = self._known(namespace, "Deployment", name)
-        return self._put(namespace, {**before, "spec": {**before["spec"], "replicas": replicas}}, before)
+        new = {**before, "spec": {**before["spec"], "replicas": replicas}}
+        return self._put(namespace, new, before, dry_run)
+
+    def logs(self, namespace: str, pod: str, lines: int) -> str:
+        """What a pod printed: the ones that fall over say why, the others have nothing to say."""
+        crashed = "crash" in version_of(self._known(namespace, "Pod", pod))
+        said = ["starting", "cannot open the practice database", "exiting with code 1"] if crashed else []
+        return "\n".join(said[-lines:])
 
     def _known(self, namespace: str, kind: str, name: str) -> Manifest:
         found = self.get(namespace, kind, name)
@@ -64,12 +74,15 @@ class World:
             raise Permanent(f"The practice cluster has no {kind} {name} in namespace {namespace}.")
         return found
 
-    def _put(self, namespace: str, new: Manifest, before: Manifest) -> Manifest:
+    def _put(self, namespace: str, new: Manifest, before: Manifest, dry_run: bool) -> Manifest:
+        if dry_run:
+            return new
         old = before["metadata"]
         same = before["spec"] == new["spec"] and old.get("annotations") == new["metadata"].get("annotations")
         generation = old["generation"] + (0 if same else 1)
         changed = before["changed"] if same else self.now()
-        found = {**new, "metadata": {**new["metadata"], "generation": generation}, "changed": changed}
+        marks = {"generation": generation, "uid": old.get("uid") or uuid.uuid4().hex}
+        found = {**new, "metadata": {**new["metadata"], **marks}, "changed": changed}
         self.objects[f"{namespace}/{new['kind']}/{new['metadata']['name']}"] = found
         self.settle()
         return found
@@ -101,13 +114,16 @@ class World:
     def _roll(self, namespace: str, found: Manifest) -> None:
         """One round of a rolling update: start what fits, end what is no longer needed."""
         mark = fingerprint(found["spec"]["template"])
-        pods = self.find(namespace, "Pod", found["spec"]["selector"]["matchLabels"])
+        pods = [pod for pod in self._pods(namespace) if owner_of(pod) == found["metadata"]["name"]]
         for _ in range(missing(found, pods, mark)):
             pods.append(self._start(namespace, found, mark))
         gone = surplus(found, pods, mark)
         for pod in gone:
             del self.objects[f"{namespace}/Pod/{pod['metadata']['name']}"]
         found["status"] = deployment_status(found, [pod for pod in pods if pod not in gone], mark, self.now())
+
+    def _pods(self, namespace: str) -> list[Manifest]:
+        return [pod for key, pod in self._all("Pod").items() if key.startswith(f"{namespace}/")]
 
     def _start(self, namespace: str, found: Manifest, mark: str) -> Manifest:
         self.serial += 1
@@ -141,8 +157,9 @@ class World:
             self.history = [*self.history, line][-HISTORY:]
 
     def services(self) -> dict[str, str]:
-        """The namespace of each service, in the order of their making."""
-        return {key.split("/")[2]: key.split("/")[0] for key in self._all("Service")}
+        """The namespace of each service, in the order of their making; a preview is none of its own."""
+        names = [key.split("/") for key in self._all("Service") if not key.endswith("-preview")]
+        return {service: namespace for namespace, _, service in names}
 
     def version(self, namespace: str, service: str) -> str | None:
         """The version that answers: that of the longest-serving pod behind the Service."""
@@ -155,7 +172,12 @@ def is_ready(pod: Manifest) -> bool:
 
 
 def version_of(pod: Manifest) -> str:
-    return str(pod["spec"]["containers"][0]["image"]).rpartition(":")[2]
+    return str(pod["spec"]["containers"][0]["image"]).partition("@")[0].rpartition(":")[2]
+
+
+def owner_of(pod: Manifest) -> str:
+    """The Deployment whose pod it is. Not by labels: a canary's pods carry those of its stable ones, too."""
+    return str(pod["metadata"]["name"]).rsplit("-", 2)[0]
 
 
 def fingerprint(template: Manifest) -> str:
