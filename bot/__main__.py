@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bot.config import BotSettings
+from storage.__main__ import main as journal
 from storage.config import configure_logging
 from storage.errors import SignoffError
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["audit"]:
+        return journal(sys.argv[2:])
     given = parser().parse_args()
     try:
         return command(given, BotSettings())
@@ -31,13 +34,16 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
     if given.command in {"bot", "up"}:
         configure_logging(settings)
         return serve(given.command, settings)
-    from bot import commands
+    from bot import checks, commands
 
     looks: dict[str, Callable[[], int]] = {
         "plan": lambda: commands.plan(settings, given.file),
         "show": lambda: commands.show(settings, given.id),
         "plans": lambda: commands.plans(settings),
         "doctor": lambda: commands.doctor(settings),
+        "eval": lambda: checks.evaluate(settings, offline=given.offline, as_json=given.json),
+        "runbook": lambda: checks.rehearse(settings),
+        "worker": lambda: checks.check_worker(given.module),
     }
     return looks[given.command]()
 
@@ -64,6 +70,14 @@ def parser() -> argparse.ArgumentParser:
     add("plans", help="list the newest plans")
     add("show", help="show one plan and its journal").add_argument("id", type=int)
     add("doctor", help="say what is configured, what is missing, and how to mend it")
+    trial = add("eval", help="measure the planner on the shipped cases")
+    trial.add_argument("--offline", action="store_true", help="with the runbooks, even if there is a key")
+    trial.add_argument("--json", action="store_true")
+    add("runbook", help="run the examples of every runbook").add_argument("what", choices=["test"])
+    kit = add("worker", help="check a worker against the contract: signoff worker check MODULE[:CLASS]")
+    kit.add_argument("what", choices=["check"])
+    kit.add_argument("module")
+    add("audit", help="the journal: export, verify, checkpoint, prune")
     return top
 
 

@@ -1,4 +1,4 @@
-"""The commands that read: plan, plans, show, doctor. Each prints sentences and returns an exit code."""
+"""The commands that look: plan, plans, show, doctor. Each prints sentences and returns an exit code."""
 
 import json
 import subprocess
@@ -84,7 +84,7 @@ def doctor(settings: BotSettings) -> int:
 def opened(settings: BotSettings) -> Store:
     engine = open_engine(settings.database)
     migrate(engine)
-    return Store(engine, settings.now())
+    return Store(engine, settings.now(), settings.redactor())
 
 
 def _print_terms(spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, settings: BotSettings) -> None:

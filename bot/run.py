@@ -12,6 +12,8 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from bot.app import build
+from bot.cards.blocks import Block, permalink
+from bot.cards.home import Scene, home
 from bot.config import BotSettings
 from bot.hands import AskModel, Bot
 from bot.listeners.inbox import handle_all
@@ -27,6 +29,7 @@ from storage.config import SignoffConfig, read_config
 from storage.engine import Bell, migrate, open_engine
 from storage.errors import BadConfig
 from storage.store import Store
+from storage.views import PlanView
 
 TICK = 1.0
 logger = logging.getLogger(__name__)
@@ -37,7 +40,7 @@ def run(settings: BotSettings) -> int:
     config = usable(settings)
     engine = open_engine(settings.database)
     migrate(engine)
-    store = Store(engine, settings.now())
+    store = Store(engine, settings.now(), settings.redactor())
     client = web_client(settings)
     bot, outbox = make(store, client, config, thinker(settings, config, store))
     stop = Event()
@@ -81,12 +84,13 @@ def thinker(settings: BotSettings, config: SignoffConfig, store: Store) -> AskMo
     if not key.strip():
         return None
     chosen, client = config.model, cache(lambda: connect(key))  # its import takes seconds: when first asked
+    books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
     if chosen.name not in PRICES:
         raise BadConfig(f"No price is known for [model] name = '{chosen.name}'. Known: {', '.join(PRICES)}.")
 
     def ask(text: str, spend: Callable[[str, Usage], None]) -> Planned | Asked | Declined:
-        model = Claude(client(), chosen.name, chosen.effort, PRICES, spend)
-        return model.plan(text, store.contracts(), config, store.clock())
+        model = Claude(client(), chosen.name, chosen.effort, PRICES, spend, redact=store.redact.text)
+        return model.plan(text, store.contracts(), config, store.clock(), books)
 
     return ask
 
@@ -96,12 +100,29 @@ def make(
 ) -> tuple[Bot, Outbox]:
     """The bot's hands, for this workspace."""
     try:
-        team = str(client.auth_test()["team_id"])
+        known = client.auth_test()
     except (SlackApiError, OSError) as error:
         raise BadConfig(f"Slack does not accept the bot token, or cannot be reached: {error}") from None
-    outbox = Outbox(store, client)
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
-    return Bot(store, config, People(client, team), outbox.open_view, books, ask_model), outbox
+    outbox = Outbox(store, client, homes(store, config, books, str(known["url"])))
+    return Bot(
+        store, config, People(client, str(known["team_id"])), outbox.open_view, books, ask_model
+    ), outbox
+
+
+def homes(
+    store: Store, config: SignoffConfig, books: list[runbooks.Runbook], site: str
+) -> Callable[[str, str], Block]:
+    """How a person's home tab is drawn, from the rows as they stand; `site` is the workspace's address."""
+
+    def draw(user: str, channel: str) -> Block:
+        plans, past = store.open_plans(limit=100), store.recent(50)
+        return home(user, channel, Scene(plans, past, store.stops(), books, config, store.clock(), link))
+
+    def link(view: PlanView) -> str:
+        return permalink(site, view.channel, view.card)
+
+    return draw
 
 
 def spin(

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from storage.clock import Clock, jumping, wall
 from storage.contract import Document, fingerprint
 from storage.errors import BadConfig
+from storage.redaction import Quiet, Redactor, known_values, secret_in
 
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 RELEASE = "0.1.0"
@@ -39,6 +40,10 @@ class Settings(BaseSettings):
 
     def orphaned(self) -> bool:
         return bool(self.parent) and os.getppid() != self.parent
+
+    def redactor(self) -> Redactor:
+        """Knows the secrets of this process's environment."""
+        return Redactor(known_values(os.environ))
 
     def now(self) -> Clock:
         return jumping(self.clock) if self.clock else wall
@@ -151,6 +156,11 @@ def read_config(path: Path) -> SignoffConfig:
     """Read signoff.toml; every problem is named with its place."""
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
+        if found := secret_in(raw):
+            raise BadConfig(
+                f"{path} holds what looks like a secret at {', '.join(found)}. Put it into the environment, "
+                "and name the variable here."
+            )
         return SignoffConfig.model_validate(raw)
     except FileNotFoundError:
         raise BadConfig(f"There is no {path}. Copy signoff.example.toml, or set SIGNOFF_CONFIG.") from None
@@ -174,7 +184,7 @@ def configure_logging(settings: Settings) -> None:
     """One line per move on standard error."""
     handler = logging.StreamHandler()
     plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
-    handler.setFormatter(_Json() if settings.log_json else plain)
+    handler.setFormatter(Quiet(settings.redactor(), _Json() if settings.log_json else plain))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
     for noisy in ("apscheduler", "alembic", "bot.slack", "slack_bolt", "slack_sdk", "urllib3", "httpx2"):
         logging.getLogger(noisy).setLevel(logging.ERROR)

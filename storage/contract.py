@@ -44,6 +44,7 @@ class Entry(Document):
 
     binding: str
     environment: str = ""
+    hint: str = ""  # what a planner must know to use it; no effect, so no part of the binding
 
 
 PROSE = {"summary", "aliases", "typical", "names", "preview"}  # what no approval relies on

@@ -29,13 +29,14 @@ def in_turn(stale: list[Message], now: datetime) -> list[Message]:
 
 
 class Desk(Ledger):
-    """deliver, handled / publish, alive / whisper, unsent, sending, note_shown, put_off."""
+    """deliver, handled / publish, alive / whisper, tell, attach, open_home / unsent, sending, note_shown."""
 
     def deliver(self, key: str, kind: str, body: dict[str, Any]) -> bool:
         """Remember what Slack delivered; False when it was delivered before."""
         try:
             with self._write() as c:
                 number = c.execute(select(func.coalesce(func.max(col(Delivery.id)), 0) + 1)).scalar_one()
+                body = body | {"text": self.redact.text(str(body["text"]))} if "text" in body else body
                 row = {"key": key, "id": number, "kind": kind, "body": body, "received_at": self.clock()}
                 c.execute(insert(Delivery).values(**row))
         except IntegrityError:
@@ -87,7 +88,39 @@ class Desk(Ledger):
 
     def whisper(self, key: str, *, channel: str, user: str, text: str, thread: str = "") -> None:
         """Answer one person alone; said once per key."""
-        row = Message(key=key, kind="whisper", channel=channel, user=user, text=text, ts=thread, urgent=True)
+        self._once(
+            Message(key=key, kind="whisper", channel=channel, user=user, text=text, ts=thread, urgent=True)
+        )
+
+    def tell(self, key: str, *, user: str, text: str) -> None:
+        """Write to one person directly; said once per key."""
+        self._once(Message(key=key, kind="tell", channel="", user=user, text=text))
+
+    def told(self, keys: Iterable[str]) -> set[str]:
+        """Which of these were put into the outbox already."""
+        with self._read() as c:
+            return {row.key for row in rows(c, Message, col(Message.key).in_([*keys]))}
+
+    def attach(self, key: str, *, plan_id: int, channel: str, step: str = "", text: str = "") -> None:
+        """A file for a plan's thread: the path `text` of a step's log, or the timeline; once per key."""
+        self._once(Message(key=key, kind="file", plan_id=plan_id, channel=channel, step=step, text=text))
+
+    def open_home(self, user: str, channel: str) -> None:
+        """Somebody looks at their home tab: from now on it is kept up to date."""
+        self._once(Message(key=f"home:{user}", kind="home", channel=channel, user=user, urgent=True))
+        self.redraw_homes([user], urgent=True)
+
+    def redraw_homes(self, users: Iterable[str], *, urgent: bool = False) -> None:
+        """The home tabs of these people are out of date, if they ever looked at them."""
+        known = self.told(f"home:{user}" for user in users)
+        if not known:
+            return
+        hurry = {"urgent": True, "not_before": self.clock()} if urgent else {}
+        with self._write(handles=False) as c:
+            theirs = update(Message).where(col(Message.key).in_(known))
+            c.execute(theirs.values(wanted=col(Message.wanted) + 1, **hurry))
+
+    def _once(self, row: Message) -> None:
         try:
             with self._write() as c:
                 self._queue(c, row)

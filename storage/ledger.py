@@ -28,6 +28,7 @@ from sqlmodel import SQLModel, col
 from storage.audit import event_hash
 from storage.errors import Conflict, NotFound, Unavailable
 from storage.prepared import Among, Prepared
+from storage.redaction import Redactor
 from storage.spec import PlanSpec, StepSpec
 from storage.states import PLAN_MOVES, STEP_MOVES
 from storage.tables import Delivery, Event, Message, Plan, Revision, Step
@@ -133,7 +134,10 @@ class Chain:
 class Ledger:
     """The two gates and the journal. `Store` adds the verbs."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, engine: Engine, clock: Callable[[], datetime], redactor: Redactor | None = None
+    ) -> None:
+        self.redact = redactor or Redactor()
         self.engine = engine
         self._writing = engine.execution_options(writes=True)
         self.clock = clock
@@ -177,6 +181,7 @@ class Ledger:
     ) -> Plan:
         """Move a plan along its table, or say why not."""
         before, after = PLAN_MOVES[verb]
+        values = {name: self.redact.data(value) for name, value in values.items()}
         guard = col(Plan.id) == plan_id, col(Plan.state).in_(before)
         values |= {"state": after, "version": col(Plan.version) + 1}
         row = c.execute(update(Plan).where(*guard).values(**values).returning(table(Plan))).one_or_none()
@@ -246,7 +251,11 @@ class Ledger:
         for note in notes:
             chain = chains[note.plan]
             note.seq = chain.events = chain.events + 1
-            told: dict[str, Any] = {"verb": note.verb, "actor": note.actor, "data": dict(note.data)}
+            told: dict[str, Any] = {
+                "verb": note.verb,
+                "actor": note.actor,
+                "data": self.redact.data(note.data),
+            }
             link = told | {"seq": note.seq, "at": at, "prev": chain.head}
             chain.head = event_hash(plan=note.plan, **link)
             events.append({"plan_id": note.plan, "hash": chain.head, **link})
@@ -270,7 +279,7 @@ class Ledger:
 
     def _queue(self, c: Connection, message: Message, *, wait: timedelta = timedelta(0)) -> None:
         """Put a message into the outbox."""
-        message.not_before = self.clock() + wait
+        message.not_before, message.text = self.clock() + wait, self.redact.text(message.text)
         c.execute(insert(Message).values(**message.model_dump(exclude={"id"})))
 
     def _redraw(self, c: Connection, plan_id: int, keys: Collection[str]) -> None:

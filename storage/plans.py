@@ -37,8 +37,8 @@ class PlanVerbs(Previews):
         """Remember a wish; the planner takes it from here."""
         with self._write() as c:
             plan = Plan(
-                state=PlanState.planning, text=text, team=team, requester=user, channel=channel,
-                thread=thread, created_at=self.clock(),
+                state=PlanState.planning, text=self.redact.text(text), team=team, requester=user,
+                channel=channel, thread=thread, created_at=self.clock(),
             )  # fmt: skip
             values = plan.model_dump(exclude={"id"})
             plan.id = c.execute(insert(Plan).values(**values).returning(col(Plan.id))).scalar_one()
@@ -182,7 +182,7 @@ class PlanVerbs(Previews):
         """Nothing of it starts any more; what runs is asked to stop."""
         if plan.cancelled_by:
             raise Conflict(f"<@{plan.cancelled_by}> is cancelling plan {plan.id} already.")
-        halt = {"cancelled_by": user, "reason": reason}
+        halt = {"cancelled_by": user, "reason": self.redact.text(reason)}
         c.execute(update(Plan).where(col(Plan.id) == plan.id).values(**halt))
         self._note(c, plan, "halt", actor=user, data={"reason": reason})
         return False
@@ -223,7 +223,12 @@ class PlanVerbs(Previews):
         note: str,
         changes: list[str],
     ) -> int:
-        number = plan.revision + 1
+        number, document = plan.revision + 1, spec.model_dump(mode="json")
+        if self.redact.data(document) != document:
+            raise Conflict(
+                "This plan holds what looks like a secret, so it is not kept. Please name an entry of the "
+                "inventory or a variable of the workers' environment instead."
+            )
         row = asdict(terms) | {
             "plan_id": plan.id, "number": number, "spec": spec.model_dump_json(), "digest": spec.digest(),
             "author": author, "note": note, "changes": changes, "made_at": self.clock(),

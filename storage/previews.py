@@ -65,6 +65,7 @@ class Previews(Settling):
             col(Preview.key) == wanted.key,
             col(Preview.state) == "wanted",
         )
+        text = self.redact.text(text)
         values = {"state": "failed" if failed else "made", "text": text, "basis": basis, "at": self.clock()}
         with self._write() as c:
             plan = self._touch(c, wanted.plan_id)

@@ -13,6 +13,7 @@ from storage.contract import Contract
 from storage.errors import Conflict, NotFound
 from storage.ledger import readable, rows, table
 from storage.prepared import Among, Prepared
+from storage.redaction import Redactor
 from storage.spec import PlanSpec, StepSpec
 from storage.states import PlanState, Settlement, StepFact, StepState, settle, startable, undo_order
 from storage.stops import Stops
@@ -96,8 +97,10 @@ class Frame:
 class Settling(Stops):
     """Steps are born by an approval or a rollback, and after each report the plan settles."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], datetime]) -> None:
-        super().__init__(engine, clock)
+    def __init__(
+        self, engine: Engine, clock: Callable[[], datetime], redactor: Redactor | None = None
+    ) -> None:
+        super().__init__(engine, clock, redactor)
         self._held: dict[
             int, Frame
         ] = {}  # as this process left them; a plan's version says if it still holds

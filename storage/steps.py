@@ -1,10 +1,11 @@
 """The verbs of a step. The attempt number fences every write; START is committed before the effect."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
@@ -74,8 +75,13 @@ class StepVerbs(PlanVerbs):
     def start(self, claim: Claim, previous: Mapping[str, Any]) -> None:
         """Record what an undo must return to, before the effect: what was shown had not moved until now."""
         with self._write() as c:
-            fence = (col(Step.id) == claim.step_id, col(Step.attempt) == claim.attempt)
-            c.execute(update(Step).where(*fence).values(previous=dict(previous), basis=""))
+            c.execute(update(Step).where(*_fence(claim)).values(previous=dict(previous), basis=""))
+
+    def holds(self, claim: Claim) -> bool:
+        """Whether this attempt still runs its step: asked once more, right before an effect."""
+        running = (*_fence(claim), col(Step.state) == StepState.running)
+        with self._read() as c:
+            return bool(c.execute(select(col(Step.id)).where(*running)).first())
 
     def renew(self, owner: str, lease: timedelta) -> set[tuple[int, int]]:
         """Hold on to what this owner runs: the steps and attempts that are still its own, and wanted."""
@@ -87,10 +93,9 @@ class StepVerbs(PlanVerbs):
 
     def advance(self, claim: Claim, progress: str) -> None:
         """How far a running attempt is. Shown on the card; no journal event, for nothing has moved."""
-        fence = (col(Step.id) == claim.step_id, col(Step.attempt) == claim.attempt)
         with self._write() as c:
             plan = self._touch(c, claim.plan_id)
-            c.execute(update(Step).where(*fence).values(progress=progress[:200]))
+            c.execute(update(Step).where(*_fence(claim)).values(progress=self.redact.text(progress)[:200]))
             self._want_cards(c, {claim.plan_id: plan.version}, ())
 
     def succeed(self, claim: Claim, report: AnyReport, *, actor: str) -> bool:
@@ -120,7 +125,7 @@ class StepVerbs(PlanVerbs):
         with self._write() as c:
             step = self._step(c, step_id)
             plan = self._touch(c, step.plan_id)
-            c.execute(update(Step).where(col(Step.id) == step_id).values(withheld=reason))
+            c.execute(update(Step).where(col(Step.id) == step_id).values(withheld=self.redact.text(reason)))
             self._note(c, plan, "withhold", actor=actor, data={"step": step.key, "reason": reason})
 
     def unpermitted(self) -> list[Step]:
@@ -153,6 +158,7 @@ class StepVerbs(PlanVerbs):
     ) -> tuple[dict[int, Frame], list[Ending]]:
         """End attempts by their reports; a late report is kept as evidence and changes nothing."""
         frames = self._frames(c, {ending.claim.plan_id for ending in endings})
+        endings = [self._redacted(ending) for ending in endings]
         live = [as_wanted(frames, ending) for ending in endings if still_held(frames, ending.claim)]
         for ending in endings:
             if not still_held(frames, ending.claim):
@@ -161,6 +167,11 @@ class StepVerbs(PlanVerbs):
         self._record(c, [ended(ending, actor) for ending in live], frames)
         self._settle_frames(c, frames)
         return frames, live
+
+    def _redacted(self, ending: Ending) -> Ending:
+        body = ending.report.model_dump(mode="json")
+        clean = self.redact.data(body)
+        return ending if clean == body else replace(ending, report=AnyReport.model_validate(clean))
 
     def _record(self, c: Connection, notes: list[Note], frames: Mapping[int, Frame]) -> None:
         for plan_id, version in self._notes(c, notes).items():
@@ -281,3 +292,7 @@ class StepVerbs(PlanVerbs):
         c.execute(update(Attempt).where(*one).values(late=body))
         data = {"step": claim.key, "attempt": claim.attempt, "summary": body["summary"]}
         self._notes(c, [Note(claim.plan_id, "late", actor, data)])
+
+
+def _fence(claim: Claim) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return col(Step.id) == claim.step_id, col(Step.attempt) == claim.attempt

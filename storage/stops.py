@@ -41,7 +41,11 @@ class Stops(Ledger):
         with self._write() as c:
             try:
                 with c.begin_nested():
-                    c.execute(insert(Stop).values(scope=scope, reason=reason, by=user, since=self.clock()))
+                    c.execute(
+                        insert(Stop).values(
+                            scope=scope, reason=self.redact.text(reason), by=user, since=self.clock()
+                        )
+                    )
             except IntegrityError:
                 raise Conflict(f"“{scope}” is stopped already.") from None
             self._journal_system(c, "stop", actor=user, data={"scope": scope, "reason": reason})
@@ -62,7 +66,7 @@ class Stops(Ledger):
         bump = update(System).values(events=col(System.events) + 1).returning(table(System))
         system = typing.cast(System, c.execute(bump).one())
         link: dict[str, Any] = {"seq": system.events, "at": self.clock(), "prev": system.head}
-        event = link | {"verb": verb, "actor": actor, "data": data}
+        event = link | {"verb": verb, "actor": actor, "data": self.redact.data(data)}
         head = event_hash(plan=0, **event)
         ADD_EVENT.run(c, plan_id=0, hash=head, **event)
         c.execute(update(System).values(head=head))

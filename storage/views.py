@@ -86,7 +86,7 @@ class PlanView:
 
 
 class Views(Stops):
-    """view, in_state, recent, open_plans, events, head, event."""
+    """view, in_state, recent, open_plans, stops, events, head, event."""
 
     def view(self, plan_id: int) -> PlanView:
         with self._read() as c:
@@ -102,9 +102,16 @@ class Views(Stops):
         with self._read() as c:
             return [self._view(c, p) for p in rows(c, Plan, order=col(Plan.id).desc(), limit=limit)]
 
-    def open_plans(self) -> list[PlanView]:
+    def open_plans(self, limit: int | None = None) -> list[PlanView]:
+        """What has not ended, oldest first."""
         with self._read() as c:
-            return [self._view(c, p) for p in rows(c, Plan, col(Plan.state).in_(OPEN), order=col(Plan.id))]
+            found = rows(c, Plan, col(Plan.state).in_(OPEN), order=col(Plan.id), limit=limit)
+            return [self._view(c, plan) for plan in found]
+
+    def stops(self) -> list[Stop]:
+        """What is stopped now."""
+        with self._read() as c:
+            return rows(c, Stop, order=col(Stop.since))
 
     def events(self, plan_id: int) -> list[Event]:
         """The plan's journal, oldest first; plan 0 is what belongs to no plan."""

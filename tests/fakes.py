@@ -21,7 +21,9 @@ from storage.report import AnyReport
 from storage.spec import PlanSpec, StepSpec, UndoSpec
 from storage.store import Store
 from storage.tables import Attempt, Message, Step, Target
+from workers.attempt import Attempts, Running
 from workers.registry import load
+from workers.turn import Crew, take_turn
 
 NOW = datetime(2026, 11, 15, 23, 0, tzinfo=UTC)  # Sunday, 18:00 in New York
 LEASE = timedelta(seconds=15)
@@ -243,3 +245,11 @@ def demo_config() -> SignoffConfig:
 def real_contracts() -> tuple[Contract, ...]:
     """What the built-in workers promise under the demo's configuration."""
     return tuple(load(demo_config()).contracts())
+
+
+def work(attempts: Attempts, *, hands: int = 2, alone: bool = False) -> list[Running]:
+    """One turn of a workers process, with everything that it starts run to its end and put on record."""
+    started = take_turn(attempts, Crew(hands), alone=alone)
+    endings = [ending for running in started if (ending := attempts.run(running))]
+    attempts.store.turn(endings, attempts.taker, 0)
+    return started

@@ -12,8 +12,8 @@ from storage.contract import Check
 from storage.report import AnyReport, Fault
 from storage.spec import Retries
 from storage.store import Store
-from tests.fakes import approve, messages, plan_spec, states, step, step_row, taker, terms
-from workers.attempt import Attempts, Running, judge, retry_wait
+from tests.fakes import approve, messages, plan_spec, states, step, step_row, taker, terms, work
+from workers.attempt import Attempts, judge, retry_wait
 from workers.base import Context, Params, Permanent, Report, Transient, Verdict, Worker, action
 from workers.registry import Registry
 from workers.turn import Crew, heartbeat, recover, take_turn
@@ -167,17 +167,10 @@ def planned(attempts: Attempts, name: str, **fields: Any) -> int:
     return plan_id
 
 
-def turn(attempts: Attempts, **options: Any) -> list[Running]:
-    started = take_turn(attempts, Crew(2), alone=options.pop("alone", False))
-    endings = [ending for running in started if (ending := attempts.run(running))]
-    attempts.store.turn(endings, attempts.taker, 0)
-    return started
-
-
 def test_a_step_runs_and_its_report_is_on_record(lite, tmp_path):
     attempts, worker = crew(lite, tmp_path, GOOD)
     plan_id = planned(attempts, "check")
-    turn(attempts)
+    work(attempts)
 
     assert lite.view(plan_id).outcome == "succeeded"
     assert worker.seen[0].scratch == tmp_path / f"plan-{plan_id}" / "s1" / "1"
@@ -187,7 +180,7 @@ def test_a_step_runs_and_its_report_is_on_record(lite, tmp_path):
 def test_what_a_step_found_before_it_began_is_kept_for_the_undo(lite, tmp_path):
     attempts, _ = crew(lite, tmp_path, GOOD)
     plan_id = planned(attempts, "deploy")
-    turn(attempts)
+    work(attempts)
 
     assert step_row(lite, plan_id, "s1").previous == {"version": "2.1.3"}
 
@@ -195,11 +188,11 @@ def test_what_a_step_found_before_it_began_is_kept_for_the_undo(lite, tmp_path):
 def test_a_safe_step_is_tried_again_when_its_time_has_come(lite, clock, tmp_path):
     attempts, worker = crew(lite, tmp_path, Transient("busy", after=90), GOOD)
     plan_id = planned(attempts, "check")
-    turn(attempts)
+    work(attempts)
     clock.advance(89)
-    assert turn(attempts) == []
+    assert work(attempts) == []
     clock.advance(1)
-    turn(attempts)
+    work(attempts)
 
     assert lite.view(plan_id).outcome == "succeeded"
     assert [ctx.attempt for ctx in worker.seen] == [1, 2]
@@ -211,10 +204,10 @@ def test_a_safe_step_is_tried_again_when_its_time_has_come(lite, clock, tmp_path
 def test_an_unsafe_step_is_never_tried_again_by_itself(lite, clock, tmp_path, name, error):
     attempts, _ = crew(lite, tmp_path, error)
     plan_id = planned(attempts, name)
-    turn(attempts)
+    work(attempts)
     clock.advance(hours=10)
 
-    assert turn(attempts) == []
+    assert work(attempts) == []
     assert states(lite, plan_id) == {"s1": "failed"}
 
 
@@ -222,7 +215,7 @@ def test_an_unsafe_step_is_never_tried_again_by_itself(lite, clock, tmp_path, na
 def test_a_bug_in_a_worker_says_nothing_about_the_effect(lite, tmp_path, name, state):
     attempts, _ = crew(lite, tmp_path, KeyError("oops"))
     plan_id = planned(attempts, name)
-    turn(attempts)
+    work(attempts)
 
     assert states(lite, plan_id) == {"s1": state}
 
@@ -230,7 +223,7 @@ def test_a_bug_in_a_worker_says_nothing_about_the_effect(lite, tmp_path, name, s
 def test_a_report_that_a_worker_could_not_build_says_nothing_about_the_effect(lite, tmp_path):
     attempts, _ = crew(lite, tmp_path, lambda: Report.ok("sent", Data(failed="many")))
     plan_id = planned(attempts, "email")
-    turn(attempts)
+    work(attempts)
 
     assert states(lite, plan_id) == {"s1": "unknown"}
 
@@ -238,7 +231,7 @@ def test_a_report_that_a_worker_could_not_build_says_nothing_about_the_effect(li
 def test_an_answer_that_is_no_report_leaves_an_unsafe_step_unknown(lite, tmp_path):
     attempts, _ = crew(lite, tmp_path, None)
     plan_id = planned(attempts, "email")
-    turn(attempts)
+    work(attempts)
 
     assert states(lite, plan_id) == {"s1": "unknown"}
 
@@ -255,7 +248,7 @@ def interrupted(attempts: Attempts, name: str) -> int:
 def test_a_safe_step_of_a_dead_process_runs_again(lite, tmp_path):
     attempts, worker = crew(lite, tmp_path, GOOD)
     plan_id = interrupted(attempts, "check")
-    turn(attempts, alone=True)
+    work(attempts, alone=True)
 
     assert lite.view(plan_id).outcome == "succeeded"
     assert worker.seen[0].attempt == 2
@@ -265,7 +258,7 @@ def test_an_unsafe_step_of_a_dead_process_asks_when_nothing_can_tell(lite, tmp_p
     attempts, worker = crew(lite, tmp_path)
     plan_id = interrupted(attempts, "email")
 
-    assert turn(attempts, alone=True) == []
+    assert work(attempts, alone=True) == []
     assert states(lite, plan_id) == {"s1": "unknown"}
     assert len(messages(lite, "question")) == 1
     assert worker.seen == []
@@ -286,7 +279,7 @@ def test_an_unsafe_step_of_a_dead_process_asks_when_nothing_can_tell(lite, tmp_p
 def test_a_probe_decides_what_became_of_an_interrupted_step(lite, tmp_path, answer, state, questions):
     attempts, _ = crew(lite, tmp_path, answer)
     plan_id = interrupted(attempts, "deploy")
-    turn(attempts, alone=True)
+    work(attempts, alone=True)
 
     assert states(lite, plan_id) == {"s1": state}
     assert len(messages(lite, "question")) == questions

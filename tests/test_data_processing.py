@@ -16,7 +16,7 @@ from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig
 from storage.spec import PlanSpec, holds
 from storage.store import Store
-from tests.fakes import approve, plan_spec, step, step_row, terms
+from tests.fakes import approve, plan_spec, step, step_row, terms, work
 from tests.loopback import Page, Site, serving
 from tests.scratch import at
 from workers.attempt import Attempts
@@ -26,7 +26,6 @@ from workers.builtin.data_processing import DataProcessing, ProcessParams
 from workers.builtin.data_retrieval import DataRetrieval
 from workers.builtin.summary import Summary
 from workers.registry import Registry
-from workers.turn import Crew, take_turn
 
 ERRORS = [
     {"service": "auth", "hour": 1, "errors": 7, "requests": 100},
@@ -379,8 +378,7 @@ def run(spec: PlanSpec, registry: Registry, store: Store, home: Path) -> int:
     store.propose(plan_id, spec, terms(), author="planner")
     approve(store, plan_id)
     for _ in range(6):
-        for running in take_turn(attempts, Crew(4), alone=False):
-            attempts.run(running)
+        work(attempts)
     return plan_id
 
 

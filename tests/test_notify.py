@@ -9,14 +9,13 @@ from typing import Any
 import pytest
 
 from storage.store import Store
-from tests.fakes import approve, messages, plan_spec, states, step, terms
+from tests.fakes import approve, messages, plan_spec, states, step, terms, work
 from tests.loopback import SECRET, Page, Site, nowhere, serving
 from tests.scratch import context
 from workers.attempt import Attempts
-from workers.base import Permanent
-from workers.builtin.notify import Notify, NotifyParams, Unsure
+from workers.base import Permanent, Unsure
+from workers.builtin.notify import Notify, NotifyParams
 from workers.registry import Registry
-from workers.turn import Crew, take_turn
 
 HOOK = "T0123456/B0123456/s3cr3t-hook-path"
 TEXT = 'auth-service v2.1.4 is out; see "the thread" <!channel>'
@@ -121,8 +120,7 @@ def sent(store: Store, scratch: Path, url: str, **entry: Any) -> int:
     store.propose(plan_id, plan_spec(made), terms(), author="planner")
     approve(store, plan_id)
     for _ in range(3):
-        for running in take_turn(attempts, Crew(2), alone=False):
-            attempts.run(running)
+        work(attempts)
     return plan_id
 
 

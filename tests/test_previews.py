@@ -10,7 +10,7 @@ from bot.cards.card import card
 from storage.errors import Conflict
 from storage.states import PlanState
 from storage.store import Store
-from tests.fakes import NOW, approve, plan_spec, states, step, terms, verbs
+from tests.fakes import NOW, approve, plan_spec, states, step, terms, verbs, work
 from workers.attempt import Attempts
 from workers.base import Context, Params, Permanent, Preview, Report, Worker, action
 from workers.preview import make
@@ -73,12 +73,6 @@ def previewed(attempts: Attempts) -> int:
     return plan_id
 
 
-def run(attempts: Attempts) -> None:
-    started = take_turn(attempts, Crew(2), alone=False)
-    endings = [ending for running in started if (ending := attempts.run(running))]
-    attempts.store.turn(endings, attempts.taker, 0)
-
-
 def shown(store: Store, plan_id: int) -> str:
     return str(card(store.view(plan_id), NOW)[1])
 
@@ -112,7 +106,7 @@ def test_a_preview_that_fails_says_so_and_people_decide(attempts):
 def test_what_was_shown_happens(attempts):
     plan_id = previewed(attempts)
     approve(attempts.store, plan_id)
-    run(attempts)
+    work(attempts)
 
     assert attempts.store.view(plan_id).outcome == "succeeded"
 
@@ -121,14 +115,14 @@ def test_when_the_cluster_has_moved_people_are_asked_again_and_nothing_is_done(a
     plan_id = previewed(attempts)
     approve(attempts.store, plan_id)
     worker(attempts).image = "v1.5"
-    run(attempts)
+    work(attempts)
 
     view = attempts.store.view(plan_id)
     assert (view.state, worker(attempts).deployed) == (PlanState.stalled, 0)
     assert "image v1.5 → v2" in view.step("s1").report.summary
 
     attempts.store.answer(plan_id, "s1", "retry", user="BOB")
-    run(attempts)
+    work(attempts)
 
     assert (attempts.store.view(plan_id).outcome, worker(attempts).deployed) == ("succeeded", 1)
 
@@ -138,7 +132,7 @@ def test_a_second_move_asks_a_second_time(attempts):
     approve(attempts.store, plan_id)
     for image in ("v1.5", "v1.6"):
         worker(attempts).image = image
-        run(attempts)
+        work(attempts)
         attempts.store.answer(plan_id, "s1", "retry", user="BOB")
 
     assert (worker(attempts).deployed, states(attempts.store, plan_id)) == (0, {"s1": "pending"})
@@ -146,7 +140,7 @@ def test_a_second_move_asks_a_second_time(attempts):
 
 def test_a_plan_that_needs_no_approval_waits_for_no_preview(attempts):
     plan_id = proposed(attempts, needed=0)
-    run(attempts)
+    work(attempts)
 
     assert attempts.store.view(plan_id).outcome == "succeeded"
 

@@ -13,14 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from storage.config import SignoffConfig
 from storage.errors import BadConfig
 from storage.store import Store
-from tests.fakes import approve, plan_spec, states, step, step_row, terms, undo
+from tests.fakes import approve, plan_spec, states, step, step_row, terms, undo, work
 from tests.world import WITNESS
 from workers import check as kit
 from workers.attempt import Attempts
 from workers.base import Context, Named, Params, Preview, Report, Verdict, Worker, action, check
 from workers.registry import BUILTIN, Registry, load
 from workers.rules import findings
-from workers.turn import Crew, take_turn
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "writing-a-worker.md").read_text(encoding="utf-8")
@@ -368,8 +367,7 @@ def planned(attempts: Attempts, *steps: Any, **fields: Any) -> int:
     attempts.store.propose(plan_id, plan_spec(*steps, **fields), terms(), author="planner")
     approve(attempts.store, plan_id)
     for _ in range(4):
-        for running in take_turn(attempts, Crew(2), alone=False):
-            attempts.run(running)
+        work(attempts)
     return plan_id
 
 

@@ -3,6 +3,7 @@
 import argparse
 import fcntl
 import json
+import logging
 import os
 import signal
 import socket
@@ -14,10 +15,15 @@ from storage.config import RELEASE, Settings, configure_logging, read_config
 from storage.engine import migrate, open_engine
 from storage.errors import BadConfig, SignoffError
 from storage.store import Store
+from workers import check
 from workers.attempt import Attempts
+from workers.carrier import Carrier, LocalCarrier
 from workers.clock import Clock
+from workers.leftovers import sweep_leftovers
 from workers.registry import load
 from workers.turn import Crew
+
+logger = logging.getLogger(__name__)
 
 
 class WorkersSettings(Settings):
@@ -25,9 +31,12 @@ class WorkersSettings(Settings):
 
     slots: int = 16
     drain: float = 30.0  # seconds that running steps get to end when the process is told to stop
+    carrier: str = "local"  # or procrastinate
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["check"]:
+        return check.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
     parser.add_argument("command", nargs="?", default="run", choices=["run", "capabilities"])
     command = parser.parse_args().command
@@ -53,7 +62,7 @@ def run(settings: WorkersSettings) -> int:
     alone = engine.dialect.name == "sqlite"
     guard = hold(settings.state / "workers.lock") if alone else None
     migrate(engine)
-    store = Store(engine, settings.now())
+    store = Store(engine, settings.now(), settings.redactor())
     owner = f"workers-{socket.gethostname()}-{os.getpid()}"
     attempts = Attempts(store, registry, owner, (settings.state / "attempts").resolve())
 
@@ -61,11 +70,14 @@ def run(settings: WorkersSettings) -> int:
         store.alive(owner, "workers", RELEASE)
         store.publish(registry.contracts())
 
+    if ended := sweep_leftovers():
+        logger.warning("ended %s processes that a workers process left running when it was killed", ended)
     alive()
     crew = Crew(settings.slots)
     clock = Clock(
-        attempts, crew, alone=alone, alive=alive, orphaned=settings.orphaned, patience=settings.drain
-    )
+        attempts, crew, carrying(settings.carrier, attempts, crew), alone=alone, alive=alive,
+        orphaned=settings.orphaned, patience=settings.drain,
+    )  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: clock.stop())
     clock.run()
@@ -74,6 +86,21 @@ def run(settings: WorkersSettings) -> int:
     if guard:
         guard.close()
     return 0
+
+
+def carrying(name: str, attempts: Attempts, crew: Crew) -> Carrier:
+    """The carrier of that name; Procrastinate is an extra, and lives on PostgreSQL."""
+    if name == "local":
+        return LocalCarrier(attempts, crew)
+    if name != "procrastinate":
+        raise BadConfig(f"SIGNOFF_CARRIER is '{name}'; it can be local or procrastinate.")
+    if attempts.store.engine.dialect.name != "postgresql":
+        raise BadConfig("SIGNOFF_CARRIER=procrastinate needs PostgreSQL; set SIGNOFF_DATABASE_URL.")
+    try:
+        from workers.procrastinating import ProcrastinateCarrier
+    except ModuleNotFoundError as error:
+        raise BadConfig(f"Procrastinate is missing ({error}): pip install 'signoff[cluster]'.") from None
+    return ProcrastinateCarrier(attempts, crew)
 
 
 def hold(path: Path) -> IO[str]:

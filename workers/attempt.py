@@ -17,7 +17,7 @@ from storage.previews import basis_hash
 from storage.report import AnyReport, Fault, storable
 from storage.spec import holds
 from storage.store import Store
-from workers.base import Context, Params, Permanent, Preview, Transient, Verdict
+from workers.base import Context, Params, Permanent, Preview, Transient, Unsure, Verdict
 from workers.registry import Registry
 
 LEASE = timedelta(seconds=15)
@@ -63,6 +63,11 @@ class Attempts:
             fault = Fault(kind="transient", message=str(error), after=error.after)
             report = AnyReport(status="failed", summary=str(error), error=fault)
             return self._failed(running, storable(report))
+        except Lost:
+            logger.warning("plan=%s step=%s is no longer ours; nothing was done", claim.plan_id, claim.key)
+            return None
+        except Unsure as error:
+            return self._broke(running, storable(AnyReport.failed(str(error))))
         except Moved as error:
             return Ending(claim, "fail", error.report, choice="ask")
         except Permanent as error:
@@ -81,6 +86,8 @@ class Attempts:
         if claim.basis or ("before" in action.hooks and not claim.previous):
             found = action.hooks["before"](worker, params, context) if "before" in action.hooks else {}
             self.store.start(claim, claim.previous or found)
+        if action.changes and not self.store.holds(claim):
+            raise Lost
         return storable(action.run(worker, params, context))
 
     def _probe(self, running: Running) -> AnyReport | Verdict:
@@ -133,6 +140,10 @@ class Attempts:
             return self._failed(running, report)
         self.store.doubt(running.claim, actor=self.owner, reason=report.summary)
         return None
+
+
+class Lost(Exception):
+    """This process slept past its lease, and the step belongs to somebody else now."""
 
 
 class Moved(Exception):

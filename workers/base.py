@@ -22,6 +22,7 @@ __all__ = [
     "Preview",
     "Report",
     "Transient",
+    "Unsure",
     "Verdict",
     "Worker",
     "action",
@@ -41,6 +42,10 @@ class Transient(Exception):
 
 class Permanent(Exception):
     """It will not work this way. The text says what, where, and what state things were left in."""
+
+
+class Unsure(Exception):
+    """It may have happened or not, and the worker cannot tell: a person is asked."""
 
 
 class Verdict(Enum):
@@ -156,3 +161,7 @@ class Worker:
                 f"There is no '{name}' under [inventory.{table}] in signoff.toml. Known: {names}."
             )
         return known[name]
+
+    def hint(self, table: str, name: str) -> str:
+        """What a planner must know to use this entry of the inventory, in a few words."""
+        return ""

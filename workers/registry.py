@@ -117,12 +117,12 @@ def contract(worker: Worker, action: Action, name: str) -> Contract:
         summary=_first_line(action.run.__doc__ or worker.__doc__ or ""),
         parameters=params.model_json_schema(), data=data.model_json_schema(), changes=action.changes,
         repeat=action.repeat, timeout=action.timeout, typical=action.typical, target=action.target,
-        undo=action.undo, criteria=action.criteria, names=_names(params, worker.inventory),
+        undo=action.undo, criteria=action.criteria, names=_names(params, worker),
         preview="preview" in action.hooks,
     )  # fmt: skip
 
 
-def _names(params: type[Params], inventory: Inventory) -> dict[str, dict[str, Entry]]:
+def _names(params: type[Params], worker: Worker) -> dict[str, dict[str, Entry]]:
     tables = {
         name: mark.table
         for name, field in params.model_fields.items()
@@ -130,7 +130,10 @@ def _names(params: type[Params], inventory: Inventory) -> dict[str, dict[str, En
         if isinstance(mark, Named)
     }
     return {
-        name: {key: _entry(value, inventory) for key, value in inventory.get(table, {}).items()}
+        name: {
+            key: _entry(value, worker.inventory).model_copy(update={"hint": worker.hint(table, key)})
+            for key, value in worker.inventory.get(table, {}).items()
+        }
         for name, table in tables.items()
     }
 

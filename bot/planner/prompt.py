@@ -109,7 +109,8 @@ def _parameter(name: str, field: Mapping[str, Any], needed: bool, contract: Cont
 
 
 def _names(known: Mapping[str, Any]) -> str:
-    said = [f"{name} ({entry.environment})" if entry.environment else name for name, entry in known.items()]
+    notes = {name: "; ".join(filter(None, (one.environment, plain(one.hint)))) for name, one in known.items()}
+    said = [f"{name} ({note})" if note else name for name, note in notes.items()]
     more = f" and {len(said) - MAX_NAMES} more" if len(said) > MAX_NAMES else ""
     return f"one of {', '.join(sorted(said)[:MAX_NAMES]) or 'none'}{more}"
 

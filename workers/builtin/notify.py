@@ -5,7 +5,19 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, JsonValue
 
-from workers.base import Check, Context, Named, Params, Permanent, Report, Transient, Worker, action, check
+from workers.base import (
+    Check,
+    Context,
+    Named,
+    Params,
+    Permanent,
+    Report,
+    Transient,
+    Unsure,
+    Worker,
+    action,
+    check,
+)
 from workers.builtin.http_check import EndpointEntry
 from workers.builtin.origin import Answer, Origin, Unsent, read_entry
 from workers.output import plain
@@ -13,10 +25,6 @@ from workers.output import plain
 LARGEST = 64 * 1024
 SHOWN = 200
 ACCEPTED: dict[str, tuple[Check, ...]] = {"accepted": (check("accepted", "eq", True),)}
-
-
-class Unsure(Exception):
-    """The message left, and nobody said that it arrived. Only a person can tell."""
 
 
 class NotifyParams(Params):
