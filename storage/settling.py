@@ -113,19 +113,23 @@ class Settling(Stops):
         contracts = [self._contract(c, spec) for spec in specs]
         shown = (col(Preview.plan_id) == plan.id, col(Preview.revision) == plan.revision)
         bases = {preview.key: preview.basis for preview in rows(c, Preview, *shown)}
+        touched: set[str] = set()
         for position, (spec, contract) in enumerate(zip(specs, contracts, strict=True), start=taken):
-            until = None if undo else spec.schedule.not_after
+            until, target = None if undo else spec.schedule.not_after, contract.locks(spec.parameters)
             step = Step(
                 plan_id=plan.id or 0, revision=plan.revision, position=position, key=spec.id, undo=undo,
                 digest=spec.digest(), worker=contract.worker, action=spec.action, changes=contract.changes,
-                repeat=contract.repeat, timeout=contract.timeout, target=contract.locks(spec.parameters),
+                repeat=contract.repeat, timeout=contract.timeout, target=target,
                 environment=contract.environment(spec.parameters), state=StepState.pending,
                 permit_until=self.clock() + (PERMIT if permits else timedelta(0)),
-                basis=bases.get(spec.id, ""),
+                basis="" if target in touched else bases.get(spec.id, ""),
                 not_before=None if undo else spec.schedule.not_before,
                 not_after=until, start_by=until and until - timedelta(seconds=contract.timeout),
             )  # fmt: skip
             c.execute(insert(Step).values(**step.model_dump(exclude={"id"})))
+            touched |= (
+                {target} if target else set()
+            )  # what an earlier step moves is no surprise to a later one
 
     def _contract(self, c: Connection, spec: StepSpec) -> Contract:
         found = rows(

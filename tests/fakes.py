@@ -22,6 +22,7 @@ from storage.spec import PlanSpec, StepSpec, UndoSpec
 from storage.store import Store
 from storage.tables import Attempt, Message, Step, Target
 from workers.attempt import Attempts, Running
+from workers.preview import make
 from workers.registry import load
 from workers.turn import Crew, take_turn
 
@@ -253,3 +254,9 @@ def work(attempts: Attempts, *, hands: int = 2, alone: bool = False) -> list[Run
     endings = [ending for running in started if (ending := attempts.run(running))]
     attempts.store.turn(endings, attempts.taker, 0)
     return started
+
+
+def show_previews(attempts: Attempts) -> None:
+    """Make what people must see before they can approve."""
+    for wanted in attempts.store.previews_wanted(attempts.registry.offers()):
+        make(attempts, wanted)

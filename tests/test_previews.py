@@ -10,10 +10,9 @@ from bot.cards.card import card
 from storage.errors import Conflict
 from storage.states import PlanState
 from storage.store import Store
-from tests.fakes import NOW, approve, plan_spec, states, step, terms, verbs, work
+from tests.fakes import NOW, approve, plan_spec, show_previews, states, step, terms, verbs, work
 from workers.attempt import Attempts
 from workers.base import Context, Params, Permanent, Preview, Report, Worker, action
-from workers.preview import make
 from workers.registry import Registry
 from workers.turn import Crew, take_turn
 
@@ -34,7 +33,7 @@ class Cluster(Worker):
     deployed = 0
     broken = ""
 
-    @action(changes=True, repeat="safe")
+    @action(changes=True, repeat="safe", target="service:a")
     def deploy(self, params: Empty, ctx: Context) -> Report[Data]:
         self.deployed += 1
         ctx.progress("1/2 ready")
@@ -68,8 +67,7 @@ def proposed(attempts: Attempts, needed: int = 1) -> int:
 
 def previewed(attempts: Attempts) -> int:
     plan_id = proposed(attempts)
-    for wanted in attempts.store.previews_wanted(attempts.registry.offers()):
-        make(attempts, wanted)
+    show_previews(attempts)
     return plan_id
 
 
@@ -152,3 +150,17 @@ def test_how_far_a_step_is_stands_on_the_card(attempts):
     attempts.run(running)
 
     assert "1/2 ready" in shown(attempts.store, plan_id)
+
+
+def test_what_an_earlier_step_of_the_plan_moves_is_no_surprise(attempts):
+    contract = attempts.registry.contract("ops", "deploy")
+    plan_id = attempts.store.request("deploy twice", team="T1", user="ANN", channel="C1")
+    steps = (step("s1", contract, parameters={}), step("s2", contract, parameters={}, depends_on=("s1",)))
+    attempts.store.propose(plan_id, plan_spec(*steps), terms(), author="planner")
+    show_previews(attempts)
+    approve(attempts.store, plan_id)
+    work(attempts)
+    worker(attempts).image = "v2"
+    work(attempts)
+
+    assert attempts.store.view(plan_id).outcome == "succeeded"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from storage.config import SignoffConfig
 from storage.errors import BadConfig
 from storage.store import Store
-from tests.fakes import approve, plan_spec, states, step, step_row, terms, undo, work
+from tests.fakes import approve, plan_spec, show_previews, states, step, step_row, terms, undo, work
 from tests.world import WITNESS
 from workers import check as kit
 from workers.attempt import Attempts
@@ -365,6 +365,7 @@ def engine(flags: Any, store: Store, home: Path) -> Attempts:
 def planned(attempts: Attempts, *steps: Any, **fields: Any) -> int:
     plan_id = attempts.store.request("switch it on", team="T1", user="ANN", channel="C1")
     attempts.store.propose(plan_id, plan_spec(*steps, **fields), terms(), author="planner")
+    show_previews(attempts)
     approve(attempts.store, plan_id)
     for _ in range(4):
         work(attempts)
