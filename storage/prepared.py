@@ -95,7 +95,9 @@ class _Way:
         self.order = compiled.positiontup
         self.fixed = {name: _plain(value) for name, value in compiled.params.items() if value is not None}
         binds = {name: bind.type.dialect_impl(dialect) for bind, name in compiled.bind_names.items()}
-        self.convert = {name: type_.bind_processor(dialect) for name, type_ in binds.items()}
+        convert = {name: type_.bind_processor(dialect) for name, type_ in binds.items()}
+        self.names = [*convert]
+        self.places = [(name, convert[name], self.fixed.get(name)) for name in self.order or convert]
         columns: list[Column[Any]] = [*getattr(statement, "selected_columns", ())]
         self.shape: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # made at run time
         self.types = [column.type.dialect_impl(dialect) for column in columns]
@@ -103,12 +105,11 @@ class _Way:
         self.results: list[tuple[int, Convert]] | None = None  # known once the driver has named its types
 
     def bind(self, values: Mapping[str, Any]) -> Any:
-        given = {**self.fixed, **values}
-        bound = {
-            name: convert(given.get(name)) if convert else given.get(name)
-            for name, convert in self.convert.items()
-        }
-        return tuple(bound[name] for name in self.order) if self.order else bound
+        bound = [
+            (convert(values.get(name, fixed)) if convert else values.get(name, fixed))
+            for name, convert, fixed in self.places
+        ]
+        return bound if self.order else dict(zip(self.names, bound, strict=True))
 
     def rows(self, cursor: DBAPICursor) -> list[Any]:
         if self.results is None:

@@ -9,6 +9,7 @@ import logging
 import re
 import string
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, quote_plus, unquote
 
@@ -17,6 +18,7 @@ from storage.patterns import CONTEXTS, HINTED, LONGEST, OPEN_KEY, SECRET_NAME, T
 HIDDEN = "[redacted]"
 Match = tuple[int, int, int]
 LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+SHORT = 64  # characters of a text whose cleaning is remembered
 SHORTEST = 6  # a shorter value would hide ordinary words
 ORDINARY = frozenset({"password", "secret", "postgres", "changeme", "default", "admin123", "localhost"})
 PATH = re.compile(r"[~.]{0,2}/[a-z][\w.-]*(?:/[\w.-]+)*/?")
@@ -31,9 +33,13 @@ class Redactor:
         forms = {form for value in known for form in encodings(value)}
         self._known = tuple(sorted(forms, key=len, reverse=True))
         self.reach = max(LONGEST, *map(len, self._known), 0)  # how far apart a secret's ends can lie
+        self._short = lru_cache(4096)(self._clean)  # keys, verbs and names come again and again
 
     def text(self, text: str) -> str:
         """The text with every secret replaced."""
+        return self._short(text) if len(text) <= SHORT else self._clean(text)
+
+    def _clean(self, text: str) -> str:
         return hide(text, self.matches(text))
 
     def data(self, value: Any) -> Any:

@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from storage.contract import Contract
 from storage.errors import Conflict, NotFound
-from storage.ledger import readable, rows, table
+from storage.ledger import Note, readable, rows, table
 from storage.prepared import Among, Prepared
 from storage.redaction import Redactor
 from storage.spec import PlanSpec, StepSpec
@@ -70,10 +70,12 @@ class Frame:
     spec: PlanSpec
     steps: dict[str, Any]  # FACTS
     facts: dict[str, StepFact]
+    _free: set[str] | None = None
 
     def put(self, key: str, data: dict[str, Any] | None = None, **moved: Any) -> None:
         """A step has moved, and may have reported data."""
         row = self.steps[key] = self.steps[key]._replace(**moved)
+        self._free = None if moved.keys() - {"due_at"} else self._free
         fact = self.facts[key]
         known = fact.data if data is None else data
         now = {"state": row.state, "choice": row.choice, "started": row.attempt > 0}
@@ -83,10 +85,16 @@ class Frame:
         """The plan's row has this version now."""
         self.plan = self.plan._replace(version=version)
 
+    def free(self) -> set[str]:
+        """The steps that dependencies, siblings and people let start."""
+        if self._free is None:
+            live = self.plan.state == PlanState.approved and not self.plan.cancelled_by
+            self._free = startable(self.spec, self.facts) if live else set()
+        return self._free
+
     def changed(self, now: datetime) -> list[dict[str, Any]]:
         """The steps whose `due_at` must change: set while nothing but time keeps them from starting."""
-        live = self.plan.state == PlanState.approved and not self.plan.cancelled_by
-        free = startable(self.spec, self.facts) if live else set()
+        free = self.free()
         return [
             {"key": key, "step": step.id, "due": due}
             for key, step in self.steps.items()
@@ -145,12 +153,16 @@ class Settling(Stops):
 
     def _settle(self, c: Connection, *ids: int) -> None:
         """Do what follows from the steps of these plans as they are now."""
-        self._settle_frames(c, self._frames(c, ids))
+        self._settle_frames(c, self._frames(c, ids), [])
 
-    def _settle_frames(self, c: Connection, frames: dict[int, Frame]) -> None:
-        """The same for plans that are held; each frame stays what the rows say."""
+    def _settle_frames(self, c: Connection, frames: dict[int, Frame], notes: list[Note]) -> None:
+        """The same for plans that are held; each frame stays what the rows say.
+
+        `notes` are what has happened to them so far: told first, should more follow from it.
+        """
         for plan_id in [*frames]:
             while plan_id in frames and (next_ := _next(frames[plan_id])):
+                self._record(c, notes, frames)
                 self._follow(c, frames.pop(plan_id), next_)
                 frames |= self._frames(c, [plan_id])
         now, changed = self.clock(), []
@@ -159,6 +171,13 @@ class Settling(Stops):
                 frame.put(change["key"], due_at=change["due"])
                 changed.append(change)
         SET_DUE.many(c, changed)
+
+    def _record(self, c: Connection, notes: list[Note], frames: Mapping[int, Frame]) -> None:
+        """Tell what has happened, once."""
+        for plan_id, version in self._notes(c, notes).items():
+            if plan_id in frames:
+                frames[plan_id].at(version)
+        notes.clear()
 
     def _frames(self, c: Connection, ids: Collection[int]) -> dict[int, Frame]:
         """Lock these plans and read them. One that cannot be read stalls, and the others go on."""

@@ -38,7 +38,7 @@ from storage.plans import PlanVerbs
 from storage.report import AnyReport
 from storage.settling import CURRENT, DOCUMENTS, PERMIT, Frame
 from storage.spec import StepSpec, UndoSpec, resolve
-from storage.states import PlanState, StepState, startable
+from storage.states import PlanState, StepState
 from storage.tables import Attempt, Plan, Step, Target
 
 
@@ -50,8 +50,8 @@ class StepVerbs(PlanVerbs):
         if not endings and not (free and self.due(taker, 1)):
             return []  # a commit would ring every bell, ours too
         with self._write() as c:
-            frames, _ = self._finish(c, endings, actor=taker.owner)
-            claims = self._take(c, DUE.all(c, **self._query(taker, free)), taker, frames)
+            frames, notes = self._finish(c, endings, actor=taker.owner)
+            claims = self._take(c, DUE.all(c, **self._query(taker, free)), taker, frames, notes)
         self._hold(frames)
         return claims
 
@@ -70,7 +70,7 @@ class StepVerbs(PlanVerbs):
         """Take one step: every check once more, then START, in one commit. None when it must wait."""
         with self._write() as c:
             found = THIS.all(c, step=step_id, **self._query(taker, 1))
-            return next(iter(self._take(c, found, taker, {})), None)
+            return next(iter(self._take(c, found, taker, {}, [])), None)
 
     def start(self, claim: Claim, previous: Mapping[str, Any]) -> None:
         """Record what an undo must return to, before the effect: what was shown had not moved until now."""
@@ -148,14 +148,17 @@ class StepVerbs(PlanVerbs):
 
     def _end(self, ending: Ending, actor: str) -> bool:
         with self._write() as c:
-            return bool(self._finish(c, [ending], actor=actor)[1])
+            live = still_held(self._frames(c, [ending.claim.plan_id]), ending.claim)
+            frames, notes = self._finish(c, [ending], actor=actor)
+            self._record(c, notes, frames)
+            return live
 
     def _query(self, taker: Taker, limit: int) -> dict[str, Any]:
         return {"now": self.clock(), "offers": taker.offers, "limit": limit}
 
     def _finish(
         self, c: Connection, endings: Sequence[Ending], *, actor: str
-    ) -> tuple[dict[int, Frame], list[Ending]]:
+    ) -> tuple[dict[int, Frame], list[Note]]:
         """End attempts by their reports; a late report is kept as evidence and changes nothing."""
         frames = self._frames(c, {ending.claim.plan_id for ending in endings})
         endings = [self._redacted(ending) for ending in endings]
@@ -164,18 +167,14 @@ class StepVerbs(PlanVerbs):
             if not still_held(frames, ending.claim):
                 self._keep_late(c, ending, actor=actor)
         self._close(c, live, frames)
-        self._record(c, [ended(ending, actor) for ending in live], frames)
-        self._settle_frames(c, frames)
-        return frames, live
+        notes = [ended(ending, actor) for ending in live]
+        self._settle_frames(c, frames, notes)
+        return frames, notes
 
     def _redacted(self, ending: Ending) -> Ending:
         body = ending.report.model_dump(mode="json")
         clean = self.redact.data(body)
         return ending if clean == body else replace(ending, report=AnyReport.model_validate(clean))
-
-    def _record(self, c: Connection, notes: list[Note], frames: Mapping[int, Frame]) -> None:
-        for plan_id, version in self._notes(c, notes).items():
-            frames[plan_id].at(version)
 
     def _close(self, c: Connection, live: list[Ending], frames: Mapping[int, Frame]) -> None:
         now, steps = self.clock(), [frames[e.claim.plan_id].steps[e.claim.key] for e in live]
@@ -193,12 +192,13 @@ class StepVerbs(PlanVerbs):
         waiting: Sequence[Any],
         taker: Taker,
         frames: dict[int, Frame],
+        notes: list[Note],
     ) -> list[Claim]:
         """Claim due steps: what was approved must be what is stored, and others must let it start."""
         ids = {row.plan_id for row in waiting}
         frames |= self._frames(c, ids - set(frames))
         documents = {row.plan_id: row for row in DOCUMENTS.all(c, ids=sorted(ids))} if ids else {}
-        free = {id_: startable(frames[id_].spec, frames[id_].facts) for id_ in ids if id_ in frames}
+        free = {id_: frames[id_].free() for id_ in ids if id_ in frames}
         taken, refused = [], []
         for row in (row for row in waiting if row.key in free.get(row.plan_id, ())):
             if refusal := mismatch(documents[row.plan_id], row, taker):
@@ -208,7 +208,7 @@ class StepVerbs(PlanVerbs):
         claims = self._claims(c, taken, frames)
         self._begin(c, taken, taker, frames)
         started = [{"step": row.key, "attempt": row.attempt + 1} for row in taken]
-        notes = [Note(r.plan_id, "claim", taker.owner, s) for r, s in zip(taken, started, strict=True)]
+        notes += [Note(r.plan_id, "claim", taker.owner, s) for r, s in zip(taken, started, strict=True)]
         self._record(c, notes, frames)
         for row, refusal in refused:
             self._fail_unstarted(c, row.plan_id, row, refusal)
