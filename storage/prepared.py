@@ -75,7 +75,9 @@ class Prepared:
 
     def many(self, c: Connection, values: Sequence[Mapping[str, Any]]) -> None:
         way, cursor = self._way(c), c.connection.cursor()
-        if values:
+        if len(values) == 1:  # psycopg opens a pipeline for many, which one is not worth
+            cursor.execute(way.sql, way.bind(values[0]))
+        elif values:
             cursor.executemany(way.sql, [way.bind(one) for one in values])
 
     def _way(self, c: Connection) -> "_Way":

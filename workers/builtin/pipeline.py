@@ -123,4 +123,7 @@ class Compare(Part):
 Step = Annotated[
     Select | Filter | Calculate | Aggregate | Sort | Limit | Join | Compare, Field(discriminator="op")
 ]
-Pipeline = Annotated[tuple[Step, ...], Field(min_length=1, max_length=20)]
+# Its parameters may be values that another step reported: nothing is changed by them, and nothing leaves.
+Pipeline = Annotated[
+    tuple[Step, ...], Field(min_length=1, max_length=20, json_schema_extra={"from_output": True})
+]

@@ -27,7 +27,7 @@ the counted facts where they are there. Say what the data does not tell."""
 class SummariseParams(Params):
     question: str = Field(default="What matters here, and what changed?", max_length=500)
     source: Source = ()
-    text: str = Field(default="", max_length=200_000)
+    text: str = Field(default="", max_length=200_000, json_schema_extra={"from_output": True})
     method: Literal["model", "plain"] = "model"
     model: Annotated[str | None, Named("models")] = None
 

@@ -13,7 +13,10 @@ from workers.builtin.rows import Row, Unreadable, read_csv, read_json, read_text
 
 Source = Annotated[
     str | tuple[dict[str, JsonValue], ...],
-    Field(description='rows of an earlier step: {"from": "step-1.file"}, or a short list of objects'),
+    Field(
+        description='rows of an earlier step: {"from": "step-1.file"}, or a short list of objects',
+        json_schema_extra={"from_output": True},
+    ),
 ]
 
 LARGEST = 20 * 1024 * 1024
