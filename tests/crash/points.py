@@ -1,0 +1,86 @@
+"""Points: where a process can die. They are found by hooks on commits and outside calls, never listed."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, event
+
+from storage.ledger import Chain, Note
+from storage.store import Store
+
+
+class Points:
+    """Every point that a process reaches is written down; at its target it dies, or stands still."""
+
+    def __init__(self, trace: Path) -> None:
+        self.trace, self.target, self.how = trace, "", signal.SIGKILL
+        self._here = threading.local()
+        self.writer = threading.Lock()  # the store's own, in a child
+
+    def reach(self, *labels: str) -> None:
+        with self.trace.open("a") as file:
+            file.write("".join(f"{label}\n" for label in labels))
+        if self.target in labels:
+            self.target = ""
+            # Who stands still inside a transaction holds everybody. A commit's own thread has the lock.
+            outside = self.how == signal.SIGSTOP and not labels[0].startswith("after commit")
+            with self.writer if outside else nullcontext():
+                os.kill(os.getpid(), self.how)
+                time.sleep(0.05)  # another thread may take the signal; this one must not go on before
+
+    def reached(self) -> list[str]:
+        return self.trace.read_text().splitlines() if self.trace.exists() else []
+
+    def watch(self, engine: Engine) -> None:
+        """Make a point before and after each commit that writes; it is named after the moves it carries."""
+        commit, here = engine.dialect.do_commit, self._here
+
+        def begun(connection: Connection) -> None:
+            here.moves, here.names = [], ()
+
+        def committing(connection: Connection) -> None:
+            if connection.get_execution_options().get("writes"):
+                here.names = here.moves or [verb()]
+
+        def do_commit(connection: Any) -> None:
+            names, here.names = getattr(here, "names", ()), ()
+            if names:
+                self.reach(*(f"before commit {name}" for name in names))
+            commit(connection)
+            if names:
+                self.reach(*(f"after commit {name}" for name in names))
+
+        event.listen(engine, "begin", begun)
+        event.listen(engine, "commit", committing)
+        engine.dialect.do_commit = do_commit  # type: ignore[method-assign] # no event comes after a commit
+
+    def moved(self, notes: Sequence[Note]) -> None:
+        self._here.moves += [f"{note.verb} {note.data.get('step', '')}".strip() for note in notes]
+
+
+class WatchedStore(Store):
+    """A store whose commits know which moves they carry."""
+
+    points: Points
+
+    def _link(self, c: Connection, notes: Sequence[Note]) -> dict[int, Chain]:
+        self.points.moved(notes)
+        return super()._link(c, notes)
+
+
+def verb() -> str:
+    """The verb of the store that is being committed: what a commit without a journal event is named after."""
+    frame = sys._getframe()
+    while frame.f_back:
+        frame = frame.f_back
+        name = frame.f_code.co_name
+        if isinstance(frame.f_locals.get("self"), Store) and not name.startswith("_"):
+            return name
+    return "outside a verb"
