@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install demo test check lock image-rehearsal clean
+.PHONY: install demo test check proof bench crash lock image-rehearsal clean
 
 install: .venv/.installed
 .venv/.installed: requirements.lock pyproject.toml
@@ -28,6 +28,27 @@ check: .venv/.installed-dev
 test: check
 	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
 
+# The full counts behind the short forms in the tests. Needs what .ci/run installs, and KUBEBUILDER_ASSETS.
+proof: .venv/.installed-dev
+	$(BIN)/python -m tests.proof_redaction
+	$(BIN)/python -m tests.proof_audit
+	$(BIN)/python -m tests.proof_gate
+	$(BIN)/python -m tests.proof_model
+	$(BIN)/python -m tests.proof_process
+	$(BIN)/python -m tests.proof_clicks 200
+	$(BIN)/python -m tests.proof_backup --kills 100
+	$(BIN)/python -m tests.proof_deploy --rounds 20
+	$(BIN)/python -m tests.proof_cluster 5
+
+# SIGKILL at every commit and outside call that there is, and then at random: make crash N=2000
+crash: .venv/.installed-dev
+	$(BIN)/python -m tests.crash --kills $(or $(N),2000) --database sqlite
+	$(BIN)/python -m tests.crash --kills $(or $(N),2000) --database postgres
+
+bench: .venv/.installed-dev
+	$(BIN)/python -m tests.bench_engine
+	$(BIN)/python -m tests.bench_backup
+
 # What the Dockerfile does, without a container: locked dependencies, the built wheel, the commands.
 image-rehearsal: .venv/.installed-dev
 	rm -rf dist && $(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null
@@ -35,7 +56,7 @@ image-rehearsal: .venv/.installed-dev
 
 # Needs uv (pip install uv). Names, versions and hashes only; no addresses.
 lock:
-	uv pip compile pyproject.toml --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
+	uv pip compile pyproject.toml --extra cluster --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
 	uv pip compile pyproject.toml --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-dev.lock
 
 clean:

@@ -41,6 +41,8 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
         "show": lambda: commands.show(settings, given.id),
         "plans": lambda: commands.plans(settings),
         "doctor": lambda: commands.doctor(settings),
+        "stop": lambda: commands.stop(settings, " ".join(given.words)),
+        "resume": lambda: commands.resume(settings, " ".join(given.words)),
         "eval": lambda: checks.evaluate(settings, offline=given.offline, as_json=given.json),
         "runbook": lambda: checks.rehearse(settings),
         "worker": lambda: checks.check_worker(given.module),
@@ -70,6 +72,11 @@ def parser() -> argparse.ArgumentParser:
     add("plans", help="list the newest plans")
     add("show", help="show one plan and its journal").add_argument("id", type=int)
     add("doctor", help="say what is configured, what is missing, and how to mend it")
+    halt = add("stop", help="start nothing any more: [everything | plan 7 | environment production] REASON")
+    halt.add_argument("words", nargs="*")
+    add("resume", help="lift a stop: [everything | plan 7 | environment production]").add_argument(
+        "words", nargs="*"
+    )
     trial = add("eval", help="measure the planner on the shipped cases")
     trial.add_argument("--offline", action="store_true", help="with the runbooks, even if there is a key")
     trial.add_argument("--json", action="store_true")

@@ -14,12 +14,14 @@ from bot.listeners.forms import on_form
 
 logger = logging.getLogger(__name__)
 ANYTHING = re.compile(r".*", re.S)
+PLAN_THIS = "plan_this"  # the message shortcut of manifest.yml
 
 
-def build(client: WebClient, bot: Bot) -> App:
-    """The only place where listeners are registered."""
+def build(client: WebClient, bot: Bot, secret: str = "") -> App:
+    """The only place where listeners are registered. With a signing secret Bolt checks each request."""
     quiet = logging.getLogger("bot.slack")  # Bolt warns of the token in the environment, which is ours
-    app = App(client=client, logger=quiet, listener_executor=ThreadPoolExecutor(50, "listener"))
+    pool = ThreadPoolExecutor(50, "listener")
+    app = App(client=client, logger=quiet, signing_secret=secret or None, listener_executor=pool)
     app.use(lambda body, next: commit(bot, body, next))
     for register in (app.command, app.action, app.shortcut, app.event):
         register(ANYTHING)(acknowledge)
@@ -45,9 +47,24 @@ def acknowledge(ack: Ack) -> None:
 def commit(bot: Bot, body: dict[str, Any], proceed: Callable[[], Any]) -> Any:
     """Global middleware: the row first. If it cannot be written this raises, and nothing is acked."""
     found = delivery(body)
+    if found and not sayable(found[2]):
+        raise ValueError("a delivery without the words that it must have")
     if found and not bot.store.deliver(*found):
         logger.info("delivered again: %s", found[0])
     return proceed()
+
+
+def sayable(facts: dict[str, Any]) -> bool:
+    """Whether every word can be kept: one row that cannot be handled would hold up all behind it."""
+    return all(isinstance(value, str) and "\0" not in value and _whole(value) for value in facts.values())
+
+
+def _whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def delivery(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
@@ -57,21 +74,48 @@ def delivery(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
         return f"command:{body['trigger_id']}", "command", facts
     if body.get("type") == "block_actions":
         return _click(body)
-    if body.get("type") == "event_callback" and body["event"].get("type") == "app_mention":
-        event = body["event"]
+    if body.get("type") == "message_action":
+        return _shortcut(body)
+    return _event(body["event"]) if body.get("type") == "event_callback" else None
+
+
+def _event(event: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+    if event.get("type") == "app_home_opened" and event.get("tab") == "home":
+        facts = {"user": event["user"], "channel": event["channel"]}
+        return f"home:{event['user']}:{event['event_ts']}", "home", facts
+    if event.get("type") == "app_mention" or _is_letter(event):
         facts = {"user": event["user"], "channel": event["channel"], "text": event["text"]}
         facts["thread"] = event.get("thread_ts") or event["ts"]
         return f"mention:{event['channel']}:{event['ts']}", "mention", facts
     return None
 
 
+def _is_letter(event: dict[str, Any]) -> bool:
+    """A person's direct message: not an edit, not a deletion, and not our own."""
+    direct = event.get("type") == "message" and event.get("channel_type") == "im"
+    return direct and "subtype" not in event and "bot_id" not in event and "user" in event
+
+
+def _shortcut(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+    """ "Plan this": somebody's words, asked for by whoever chose the shortcut."""
+    if body.get("callback_id") != PLAN_THIS:
+        return None
+    message, channel = body["message"], body["channel"]["id"]
+    facts = {"user": body["user"]["id"], "channel": channel, "text": message.get("text", "")}
+    facts["thread"] = message.get("thread_ts") or message["ts"]
+    return f"shortcut:{channel}:{message['ts']}:{body['action_ts']}", "mention", facts
+
+
 def _click(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
     action, user = body["actions"][0], body["user"]["id"]
-    message = body.get("message", {})
+    message, view = body.get("message", {}), body.get("view", {})
     facts = {
-        "user": user, "channel": body.get("channel", {}).get("id", ""), "action": action["action_id"],
+        "user": user, "action": action["action_id"],
+        "channel": body.get("channel", {}).get("id", "") or view.get("private_metadata", ""),
+        "home": view.get("type") == "home",
         "value": action.get("value", ""), "trigger": body.get("trigger_id", ""),
         "thread": message.get("thread_ts", "") if message.get("thread_ts") != message.get("ts") else "",
     }  # fmt: skip
     when = action.get("action_ts") or body.get("trigger_id", "")
-    return f"click:{user}:{message.get('ts', '')}:{action['action_id']}:{when}", "click", facts
+    place = message.get("ts") or view.get("id", "")
+    return f"click:{user}:{place}:{action['action_id']}:{when}", "click", facts

@@ -1,13 +1,15 @@
-"""The commands that look: plan, plans, show, doctor. Each prints sentences and returns an exit code."""
+"""The commands that look, and the kill switch. Each prints sentences and returns an exit code."""
 
 import json
 import subprocess
 import sys
+from getpass import getuser
 from pathlib import Path
 
 from bot.cards.words import lasting, standing, timing, title
 from bot.config import BotSettings
 from bot.doctor import examine
+from bot.listeners.commands import scoped
 from bot.planner import importing
 from bot.planner.prepare import complete
 from bot.planner.validate import Catalogue
@@ -15,7 +17,7 @@ from bot.policy import terms
 from storage.config import SignoffConfig, read_config
 from storage.contract import Contract
 from storage.engine import migrate, open_engine
-from storage.errors import BadConfig, InvalidPlan
+from storage.errors import BadConfig, InvalidPlan, SignoffError
 from storage.spec import PlanSpec
 from storage.store import Store
 from storage.views import PlanView
@@ -68,6 +70,30 @@ def show(settings: BotSettings, plan_id: int) -> int:
         print(
             f"  {event.at:%Y-%m-%d %H:%M:%S}Z {event.actor:<12} {event.verb:<8} {event.data.get('step', '')}"
         )
+    return 0
+
+
+def stop(settings: BotSettings, words: str) -> int:
+    """The kill switch. Whoever reaches the database may use it; the journal keeps the login name."""
+    scope, reason = scoped(words)
+    if not reason:
+        raise SignoffError(
+            "Please say why: signoff stop [everything | plan 7 | environment production] REASON"
+        )
+    opened(settings).stop(scope, reason=reason, user=f"terminal:{getuser()}")
+    print(f"Stopped: {scope}. What runs goes on to its end; nothing starts until `signoff resume {scope}`.")
+    return 0
+
+
+def resume(settings: BotSettings, words: str) -> int:
+    """Lift a stop."""
+    scope, rest = scoped(words)
+    if rest:
+        raise SignoffError(
+            f"“{rest}” is no scope: signoff resume [everything | plan 7 | environment production]"
+        )
+    opened(settings).resume(scope, user=f"terminal:{getuser()}")
+    print(f"Resumed: {scope}.")
     return 0
 
 

@@ -14,6 +14,11 @@ class BotSettings(Settings):
     slack_app_token: SecretStr = Field(
         default=SecretStr(""), validation_alias=AliasChoices("SLACK_APP_TOKEN")
     )
+    slack_signing_secret: SecretStr = Field(
+        default=SecretStr(""), validation_alias=AliasChoices("SLACK_SIGNING_SECRET")
+    )
+    http_port: int = Field(default=0, ge=0, le=65535)  # SIGNOFF_HTTP_PORT: HTTP mode; 0 is Socket Mode
+    http_host: str = "127.0.0.1"  # a proxy in front speaks TLS
     slack_api_url: str = Field(
         default="https://slack.com/api/", validation_alias=AliasChoices("SLACK_API_URL")
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.people import People
 from bot.planner.model import Usage
-from bot.planner.runbooks import Planned, Runbook
+from bot.planner.runbooks import Planned, Runbook, usable
 from bot.planner.validate import Catalogue
 from bot.planner.wire import Asked, Declined
 from bot.policy import Actor, Refused, authorize
@@ -39,6 +39,10 @@ class Bot:
 
     def catalogue(self) -> Catalogue:
         return Catalogue(self.store.contracts())
+
+    def usable(self) -> list[Runbook]:
+        """The runbooks whose every step some worker here can do."""
+        return usable(self.runbooks, self.catalogue().calls())
 
     def demand(self, user: str, verb: str, plan: PlanView | None) -> Actor:
         """The person, if they may; NotAllowed with the reason otherwise."""

@@ -1,28 +1,35 @@
 """The only module that speaks to Slack. Rows say what shall be shown; it is rendered when it is sent."""
 
 import logging
+import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from http.client import HTTPException
+from pathlib import Path
 from typing import Any
 
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError
+from slack_sdk.errors import SlackApiError, SlackRequestError
 
-from bot.cards.blocks import Block
+from bot.cards.blocks import Block, section
 from bot.cards.card import card, simple
 from bot.cards.thread import message as thread_message
 from bot.cards.thread import notice
+from bot.cards.timeline import timeline
 from storage.errors import SignoffError
 from storage.states import PlanState
 from storage.store import Store
-from storage.tables import Message
+from storage.tables import Event, Message
 from storage.views import PlanView
 
 logger = logging.getLogger(__name__)
 
 PAUSE = timedelta(seconds=3)  # between two updates of one message, unless a decision is shown
+CALM = timedelta(seconds=10)  # between two drawings of one home tab, unless its owner did something
 AGAIN = timedelta(seconds=5)
+LARGEST_LOG = 1_000_000
+PERSONAL = {"whisper", "tell", "home"}
 UNUSABLE = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
 HOPELESS = {"channel_not_found", "is_archived", "not_in_channel", "user_not_in_channel", "thread_not_found"}
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed"}
@@ -34,6 +41,8 @@ class Outbox:
 
     store: Store
     client: WebClient
+    home: Callable[[str, str], Block] | None = None  # (person, their direct messages) → the home tab
+    artifacts: Path | None = None  # where the workers of this machine keep the logs of their steps
 
     def speak(self) -> None:
         """One round over everything stale."""
@@ -46,7 +55,7 @@ class Outbox:
             except SlackApiError as error:
                 late.add(message.plan_id)
                 self._refused(message, error)
-            except (OSError, HTTPException) as error:
+            except (OSError, HTTPException, SlackRequestError) as error:
                 late.add(message.plan_id)
                 self._put_off(message, AGAIN, f"Slack cannot be reached: {error}", refused=False)
 
@@ -63,8 +72,8 @@ class Outbox:
             raise SignoffError(f"Slack cannot be reached ({error}); please click again.") from None
 
     def _send(self, message: Message) -> None:
-        if message.kind == "whisper":
-            self._whisper(message)
+        if message.kind in PERSONAL:
+            self._personal(message)
             return
         if message.kind in {"stop", "resume"}:
             self._post(message, "", *notice(message.kind, message.text, message.user))
@@ -75,13 +84,35 @@ class Outbox:
             self._shown(message, "")  # it never became a plan, and the person was told why
         elif message.kind == "card":
             self._card(message, view)
+        elif view.card and message.kind == "file":
+            self._file(message, view)
         elif view.card:
             self._thread(message, view)
+
+    def _personal(self, message: Message) -> None:
+        if message.kind == "home":
+            self._home(message)
+        elif message.kind == "tell":
+            room = self.client.conversations_open(users=message.user)["channel"]["id"]
+            self._post(message, "", message.text, [section(message.text)], channel=room)
+        elif message.channel.startswith("D"):  # private already; and unlike a whisper it stays
+            self._post(message, "", message.text, [section(message.text)])
+        else:
+            self._whisper(message)
+
+    def _home(self, message: Message) -> None:
+        if self.home:
+            view = self.store.redact.data(self.home(message.user, message.channel))
+            self.client.views_publish(user_id=message.user, view=view)
+        self.store.note_shown(message, "", next_at=self.store.clock() + CALM)
 
     def _whisper(self, message: Message) -> None:
         self.store.sending(message)
         self.client.chat_postEphemeral(
-            channel=message.channel, user=message.user, thread_ts=message.ts or None, text=message.text
+            channel=message.channel,
+            user=message.user,
+            thread_ts=message.ts or None,
+            text=self.store.redact.text(message.text),
         )
         self._shown(message, message.ts)
 
@@ -90,30 +121,61 @@ class Outbox:
         alive = bool(self.store.processes("workers"))
         text, blocks = simple(view, now) if message.problem in UNUSABLE else card(view, now, workers=alive)
         self._post(message, view.thread, text, blocks)
+        self.store.redraw_homes({view.requester, *view.approvers, *view.approved_by})
 
     def _thread(self, message: Message, view: PlanView) -> None:
         event = self.store.event(message.plan_id, message.seq)
+        for key, path in attachments(message.kind, view, event):
+            self.store.attach(key, plan_id=view.id, channel=message.channel, text=path)
         text, blocks = thread_message(message.kind, view, event, self.store.clock())
         self._post(message, view.thread or view.card, text, blocks)
 
-    def _post(self, message: Message, thread: str, text: str, blocks: list[Block]) -> None:
+    def _file(self, message: Message, view: PlanView) -> None:
+        """A log or the timeline, as a file in the thread. A half-sent one is looked for by its name."""
+        name, data = self._drawn(view) if not message.text else self._log(message)
+        thread = view.thread or view.card
+        if data and not (message.sending and self._has_file(message.channel, thread, name)):
+            self.store.sending(message)
+            self.client.files_upload_v2(
+                channel=message.channel, thread_ts=thread, filename=name, title=name, content=data
+            )
+        self._shown(message, "")
+
+    def _drawn(self, view: PlanView) -> tuple[str, bytes]:
+        typical = {(c.worker, c.action): c.typical for c in self.store.contracts()}
+        known = {s.spec.id: typical.get((s.spec.worker, s.spec.action), 0.0) for s in view.steps}
+        return f"plan-{view.id}-timeline.png", timeline(view, known)
+
+    def _log(self, message: Message) -> tuple[str, bytes]:
+        text = read_log(message.text, self.artifacts) if self.artifacts else ""
+        return message.key.replace(":", "-") + ".txt", self.store.redact.text(text).encode()
+
+    def _has_file(self, channel: str, thread: str, name: str) -> bool:
+        found = self.client.conversations_replies(channel=channel, ts=thread, limit=200)["messages"]
+        return any(file.get("name") == name for said in found for file in said.get("files", ()))
+
+    def _post(
+        self, message: Message, thread: str, text: str, blocks: list[Block], *, channel: str = ""
+    ) -> None:
         """Post it, or change what is there. A half-sent row is first looked for."""
-        ts = message.ts or (self._find(message, thread) if message.sending else "")
+        text, blocks = self.store.redact.text(text), self.store.redact.data(blocks)
+        channel = channel or message.channel
+        ts = message.ts or (self._find(message, channel, thread) if message.sending else "")
         self.store.sending(message)
         if ts:
-            self.client.chat_update(channel=message.channel, ts=ts, text=text, blocks=blocks)
+            self.client.chat_update(channel=channel, ts=ts, text=text, blocks=blocks)
         else:
             sent = self.client.chat_postMessage(
-                channel=message.channel, thread_ts=thread or None, text=text, blocks=blocks,
+                channel=channel, thread_ts=thread or None, text=text, blocks=blocks,
                 metadata={"event_type": "signoff", "event_payload": {"key": message.key}},
                 unfurl_links=False, unfurl_media=False,
             )  # fmt: skip
             ts = sent["ts"]
         self._shown(message, ts)
 
-    def _find(self, message: Message, thread: str) -> str:
+    def _find(self, message: Message, channel: str, thread: str) -> str:
         """The message that a crash kept us from noting, by its metadata."""
-        place: dict[str, Any] = {"channel": message.channel, "include_all_metadata": True, "limit": 200}
+        place: dict[str, Any] = {"channel": channel, "include_all_metadata": True, "limit": 200}
         if thread:
             found = self.client.conversations_replies(ts=thread, **place)["messages"]
         else:
@@ -143,6 +205,34 @@ class Outbox:
     def _put_off(self, message: Message, wait: timedelta, problem: str, *, refused: bool) -> None:
         logger.warning("message %s waits: %s", message.key, problem)
         self.store.put_off(message, self.store.clock() + wait, problem=problem, refused=refused)
+
+
+def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[str, str]]:
+    """(key, path) of the files that go with a thread message: logs of a failure; at the end, the timeline."""
+    if kind == "summary" and any(step.started_at for step in view.steps):
+        return [(f"timeline:{view.id}", "")]
+    key = str(event.data.get("step")) if event and event.verb == "fail" else ""
+    report = view.step(key).report if view.has(key) else None
+    if kind != "outcome" or report is None or event is None:
+        return []
+    return [(f"log:{view.id}:{event.seq}:{n}", path) for n, path in enumerate(report.artifacts[:3]) if path]
+
+
+def read_log(path: str, root: Path) -> str:
+    """The text, if it is a plain file of bounded size under the root; "" for everything else."""
+    try:
+        real = Path(path).resolve(strict=True)
+        facts = real.stat()
+        # A report must not make the bot show a file of its own, such as a key.
+        if (
+            not real.is_relative_to(root.resolve())
+            or not stat.S_ISREG(facts.st_mode)
+            or facts.st_size > LARGEST_LOG
+        ):
+            return ""
+        return real.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""
 
 
 def patience(said: str) -> float:

@@ -1,10 +1,13 @@
-"""The bot process: one app, and four loops that sleep until something was committed."""
+"""The bot process: one app, and five loops that sleep until something was committed."""
 
 import logging
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from threading import Event
 
 from slack_bolt.adapter.socket_mode import SocketModeHandler
@@ -17,6 +20,8 @@ from bot.cards.home import Scene, home
 from bot.config import BotSettings
 from bot.hands import AskModel, Bot
 from bot.listeners.inbox import handle_all
+from bot.listeners.reminders import remind
+from bot.listeners.web import serving
 from bot.outbox import Outbox
 from bot.people import People
 from bot.planner import runbooks
@@ -24,14 +29,18 @@ from bot.planner.claude import Claude, connect
 from bot.planner.model import PRICES, Usage
 from bot.planner.runbooks import Planned
 from bot.planner.wire import Asked, Declined
+from bot.sharing import in_turn
 from bot.turn import tend, think
 from storage.config import SignoffConfig, read_config
 from storage.engine import Bell, migrate, open_engine
 from storage.errors import BadConfig
+from storage.health import Health, HealthSettings, Pulse, answering
 from storage.store import Store
 from storage.views import PlanView
 
 TICK = 1.0
+# Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
+PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0}
 logger = logging.getLogger(__name__)
 
 
@@ -42,18 +51,35 @@ def run(settings: BotSettings) -> int:
     migrate(engine)
     store = Store(engine, settings.now(), settings.redactor())
     client = web_client(settings)
-    bot, outbox = make(store, client, config, thinker(settings, config, store))
+    bot, outbox = make(store, client, config, thinker(settings, config, store), settings.state / "attempts")
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
+    work = {
+        "hear": lambda: handle_all(bot), "think": lambda: think(bot), "tend": lambda: tend(bot),
+        "speak": outbox.speak, "remind": seldom(lambda: remind(bot)),
+    }  # fmt: skip
+    pulse = Pulse(**PATIENCE)
+    loops = [pulse.beating(name, in_turn(engine, name, do)) for name, do in work.items()]
+    with answering(Health(store, pulse), HealthSettings()), listening(settings, client, bot):
+        spin(store, loops, stop, settings.orphaned)
+    return 0
+
+
+@contextmanager
+def listening(settings: BotSettings, client: WebClient, bot: Bot) -> Iterator[None]:
+    """Hear Slack by Socket Mode, or by signed requests where a port is configured."""
+    if settings.http_port:
+        secret = settings.slack_signing_secret.get_secret_value()
+        with serving(build(client, bot, secret), secret, settings.http_host, settings.http_port):
+            yield
+        return
     handler = SocketModeHandler(build(client, bot), settings.slack_app_token.get_secret_value())
     handler.connect()  # type: ignore[no-untyped-call] # Bolt's adapter carries no types
-    loops = [lambda: handle_all(bot), lambda: think(bot), lambda: tend(bot), outbox.speak]
     try:
-        spin(store, loops, stop, settings.orphaned)
+        yield
     finally:
         handler.close()  # type: ignore[no-untyped-call] # as above
-    return 0
 
 
 def usable(settings: BotSettings) -> SignoffConfig:
@@ -63,10 +89,12 @@ def usable(settings: BotSettings) -> SignoffConfig:
         raise BadConfig(
             f"{settings.config} names no approvers: add Slack user ids under [people] approvers = [...]."
         )
-    for name, secret in (
-        ("SLACK_BOT_TOKEN", settings.slack_bot_token),
-        ("SLACK_APP_TOKEN", settings.slack_app_token),
-    ):
+    door = (
+        ("SLACK_SIGNING_SECRET", settings.slack_signing_secret)
+        if settings.http_port
+        else ("SLACK_APP_TOKEN", settings.slack_app_token)
+    )
+    for name, secret in (("SLACK_BOT_TOKEN", settings.slack_bot_token), door):
         if not secret.get_secret_value().strip():
             raise BadConfig(f"{name} is not set. README.md tells how to get it; `signoff demo` needs none.")
     return config
@@ -96,7 +124,11 @@ def thinker(settings: BotSettings, config: SignoffConfig, store: Store) -> AskMo
 
 
 def make(
-    store: Store, client: WebClient, config: SignoffConfig, ask_model: AskModel | None = None
+    store: Store,
+    client: WebClient,
+    config: SignoffConfig,
+    ask_model: AskModel | None = None,
+    artifacts: Path | None = None,
 ) -> tuple[Bot, Outbox]:
     """The bot's hands, for this workspace."""
     try:
@@ -104,7 +136,7 @@ def make(
     except (SlackApiError, OSError) as error:
         raise BadConfig(f"Slack does not accept the bot token, or cannot be reached: {error}") from None
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
-    outbox = Outbox(store, client, homes(store, config, books, str(known["url"])))
+    outbox = Outbox(store, client, homes(store, config, books, str(known["url"])), artifacts)
     return Bot(
         store, config, People(client, str(known["team_id"])), outbox.open_view, books, ask_model
     ), outbox
@@ -123,6 +155,18 @@ def homes(
         return permalink(site, view.channel, view.card)
 
     return draw
+
+
+def seldom(work: Callable[[], None], pause: float = 10.0) -> Callable[[], None]:
+    """The same work, but not with every commit."""
+    last = [-pause]
+
+    def turn() -> None:
+        if time.monotonic() - last[0] >= pause:
+            last[0] = time.monotonic()
+            work()
+
+    return turn
 
 
 def spin(

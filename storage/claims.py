@@ -158,7 +158,10 @@ def still_held(frames: Mapping[int, Frame], claim: Claim) -> bool:
     """Whether the attempt still holds its step."""
     frame = frames.get(claim.plan_id)
     step = frame.steps.get(claim.key) if frame else None
-    return step is not None and step.attempt == claim.attempt and step.state in HELD
+    if step is None or step.attempt != claim.attempt:
+        return False
+    # Whoever lost an unsafe step has no say any more; whoever probes it has.
+    return step.state == StepState.running or (step.state == StepState.unknown and bool(step.owner))
 
 
 def as_wanted(frames: Mapping[int, Frame], ending: Ending) -> Ending:

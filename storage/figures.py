@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Select, func, select
 from sqlmodel import col
 
 from storage.claims import PENDING, PERMITTED
@@ -87,13 +88,13 @@ def _talk(c: Connection, now: datetime) -> Iterable[Figure]:
         "signoff_deliveries_unhandled", "gauge", "What Slack delivered and nobody handled.", unhandled
     )
     spent = select(col(Spending.model), func.sum(col(Spending.usd))).group_by(col(Spending.model))
-    cost = {model: float(usd) for model, usd in c.execute(spent).tuples()}
+    cost = {model: float(usd) for model, usd in c.execute(spent)}
     yield Figure("signoff_model_usd_total", "counter", "What the models have cost.", cost, "model")
 
 
-def _counted(c: Connection, query: object, names: Iterable[str]) -> dict[str, float]:
+def _counted(c: Connection, query: Select[Any, int], names: Iterable[str]) -> dict[str, float]:
     """Every name has a value: a figure that comes and goes cannot be watched."""
-    return {str(name): 0 for name in names} | {str(name): count for name, count in c.execute(query)}  # type: ignore[call-overload]
+    return {str(name): 0 for name in names} | {str(name): count for name, count in c.execute(query)}
 
 
 def _age(moment: datetime | None, now: datetime) -> float:

@@ -47,7 +47,19 @@ DOCUMENTS = Prepared(
     .join(Plan, and_(col(Revision.plan_id) == col(Plan.id), col(Revision.number) == col(Plan.revision)))
     .where(AMONG)
 )
-FACTS = ("id", "plan_id", "key", "state", "choice", "attempt", "undo", "target", "not_before", "due_at")
+FACTS = (
+    "id",
+    "plan_id",
+    "key",
+    "state",
+    "choice",
+    "attempt",
+    "undo",
+    "target",
+    "owner",
+    "not_before",
+    "due_at",
+)
 STEPS = Prepared(
     select(*(table(Step).c[name] for name in FACTS))
     .join(Plan, CURRENT)

@@ -221,7 +221,8 @@ class StepVerbs(PlanVerbs):
         BEGIN.many(c, [{"step": row.id, "fence": row.attempt, **common} for row in taken])
         self._open_attempts(c, taken, taker.owner)
         for row in taken:
-            frames[row.plan_id].put(row.key, state=StepState.running, attempt=row.attempt + 1, due_at=None)
+            now_ = {"state": StepState.running, "attempt": row.attempt + 1, "owner": taker.owner}
+            frames[row.plan_id].put(row.key, **now_, due_at=None)
 
     def _open_attempts(self, c: Connection, taken: Sequence[Any], owner: str) -> None:
         common = {"by": owner, "now": self.clock()}

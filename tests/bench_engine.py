@@ -1,4 +1,4 @@
-"""python -m tests.bench_engine: the engine beside the raw database. A line per figure: name value limit ok|short.
+"""python -m tests.bench_engine: the engine beside the raw database. Per figure: name value limit ok|short.
 
 Raw is two commits per step on the same database and nothing else, measured in the same run, turn about.
 """

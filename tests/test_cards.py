@@ -4,33 +4,41 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
+from itertools import islice
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.cards.blocks import escape, pack
+from bot.cards.blocks import LIMIT, escape, pack, size
 from bot.cards.card import card, simple
+from bot.cards.home import Scene, home
 from bot.cards.modal import edit_form, edited, field_errors, read_values, reject_form
+from bot.cards.review import review_form
 from bot.cards.thread import message
+from bot.cards.timeline import timeline
 from bot.cards.words import differences, lasting, standing, timing
 from bot.foreign import clip, inert
 from bot.local.fields import mistakes, state_values
-from bot.local.limits import UPDATE_TEXT, check_message, check_view
+from bot.local.limits import UPDATE_TEXT, check_home, check_message, check_view
+from bot.planner import runbooks
 from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
 from storage.errors import Issue
 from storage.report import AnyReport
 from storage.spec import PlanSpec, Schedule
 from storage.states import PlanState, StepState
-from storage.tables import Event
+from storage.tables import Event, Stop
 from storage.views import PlanView, StepView
 from tests.fakes import NOW, PLAN_JSON, demo_config, plan_spec, real_contracts, step, undo
 
 Json = dict[str, Any]
 EVIL = "<!channel> <!here> <@UEVIL> <https://evil.example|Approve> *bold* `code` & \u202e\u200b\x00\x1b[31m"
 HUGE = EVIL * 200  # about 20 kB
+SITE = "https://team.slack.com/"
+BOOKS = runbooks.read((runbooks.SHIPPED,))
 KINDS = {"outcome": ["succeed", "fail"], "question": ["lose", "stall"], "summary": ["finish"],
          "decision": ["approve", "reject", "expire", "cancel"], "changes": ["amend"]}  # fmt: skip
 
@@ -175,6 +183,82 @@ def test_no_words_break_a_card_or_speak_for_us(text, state, count):
         for found in markup(blocks):
             assert harmless(found)
             assert "<!subteam" not in found
+
+
+def strings(node: Any) -> Iterator[str]:
+    """Every text of a message, wherever it stands."""
+    if isinstance(node, str):
+        yield node
+    elif isinstance(node, list | tuple | dict):
+        for part in node.values() if isinstance(node, dict) else node:
+            yield from strings(part)
+
+
+FOREIGN = [EVIL, HUGE, EVIL * 1000, "x" * 100_000, '"&<' * 3000, "\u202e", "\n" * 99, "", "<!subteam^S1>"]
+MOMENTS = [None, NOW, NOW - timedelta(days=3), NOW + timedelta(minutes=7)]
+USERS = [(), ("UANN",), ("UBOB", "UCAROL")]
+
+
+def any_step(chance: Random, said: str) -> StepView:
+    """One step in any state, with the same foreign words wherever there is room for words."""
+    pick, maybe = chance.choice, ["", said]
+    report = AnyReport.failed(said, recommendations=(said,) * chance.randint(0, 9), artifacts=(said,))
+    return StepView(
+        step("s0", purpose=pick(maybe), parameters={"service": said}, schedule={"at": pick(maybe)}),
+        state=pick([*StepState]), attempt=chance.randint(0, 9), report=pick([None, report]),
+        not_before=pick(MOMENTS), started_at=pick(MOMENTS), ended_at=pick(MOMENTS),
+        probing=pick([True, False]), withheld=pick(maybe), stopped=pick(maybe), progress=pick(maybe),
+        preview=pick(maybe), previewing=pick([True, False]), held_by=chance.randint(0, 3),
+        choices=pick([(), ("retry", "skip", "rollback", "abort")]),
+    )  # fmt: skip
+
+
+def any_plan(chance: Random) -> PlanView:
+    pick, said = chance.choice, chance.choice(FOREIGN)
+    kinds = [any_step(chance, said) for _ in range(3)]
+    steps = [
+        replace(pick(kinds), spec=pick(kinds).spec.model_copy(update={"id": f"s{number}"}))
+        for number in range(pick([1, 3, 50]))
+    ]
+    return plan_view(
+        *steps, goal=said, text=said, reason=said, note=said, reasons=(said,) * chance.randint(0, 9),
+        changes=(said,) * chance.randint(0, 9), state=pick([*PlanState]), needed=chance.randint(0, 3),
+        outcome=pick(["succeeded", "failed", "rolled_back", "incomplete"]), approvers=pick(USERS),
+        authors=pick(USERS), approved_by=pick(USERS), cancelled_by=pick(["", "UBOB"]),
+        expires_at=pick(MOMENTS), card=pick(["", "1.2"]),
+    )  # fmt: skip
+
+
+@pytest.mark.hostile
+@settings(deadline=None, max_examples=25)
+@given(seed=st.integers(0, 2**32))
+def test_any_plan_fits_into_slack_and_pings_nobody(seed):
+    view = any_plan(Random(seed))  # noqa: S311 - no secret
+    stop = Stop(scope="environment staging", reason=view.text, by="UCAROL", since=NOW)
+    scene = Scene([view] * 9, [view] * 9, [stop] * 9, BOOKS, demo_config(), NOW, lambda v: f"{SITE}{v.card}")
+    shown = home("UBOB", "D0BOB", scene)
+    review = review_form(view, "D0BOB", NOW)
+    check_home(shown)
+    check_view(review)
+    said = list(islice(messages(replace(view, steps=view.steps[:1]), view.text), 3, None))
+    said += [card(view, NOW), card(view, NOW, workers=False), simple(view, NOW)]
+    for fallback, blocks in said:
+        check_message(fallback, blocks, most_text=UPDATE_TEXT)
+        assert size(blocks) <= LIMIT
+    for found in markup([shown, review, *(blocks for _, blocks in said)]):
+        assert harmless(found.replace(f"<{SITE}", ""))
+        assert "<!subteam" not in found
+    assert not any("\u202e" in text for text in strings([shown, review, said]))
+
+
+def test_a_picture_is_made_of_any_finished_plan():
+    view = hostile(HUGE, 70, state=PlanState.done)
+    steps = tuple(replace(s, started_at=NOW, ended_at=NOW) for s in view.steps)
+
+    picture = timeline(replace(view, steps=steps), {})
+
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 1_000_000
 
 
 # nobody else's words are markup
@@ -407,6 +491,19 @@ def test_a_form_changes_a_parameter():
     assert differences(PLANNED, new) == [
         "step-3: version v2.1.4 → v2.1.5", "step-3: strategy blue_green → rolling",
     ]  # fmt: skip
+
+
+def test_a_field_that_its_action_does_not_require_may_be_left_empty():
+    contract = CATALOGUE.find(PLANNED.steps[0])
+    optional = {
+        block["block_id"] for block in edit_form(VIEW, PLANNED, CATALOGUE)["blocks"] if block.get("optional")
+    }
+    emptied = {name: "" for name in optional if name.startswith("param:step-1:")}
+    new = prepare(edited(PLANNED, emptied, CATALOGUE), CATALOGUE, demo_config(), NOW)
+
+    assert optional
+    assert not optional & {f"param:step-1:{name}" for name in contract.parameters["required"]}
+    assert new.digest() == PLANNED.digest()
 
 
 def test_a_name_from_the_inventory_is_chosen_not_typed():

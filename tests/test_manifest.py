@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bot.app import PLAN_THIS
 from bot.local.webapi import METHODS
 
 ROOT = Path(__file__).parent.parent
@@ -16,19 +17,25 @@ SCOPES = {
     "auth_test": set(),
     "apps_connections_open": set(),
     "views_open": set(),
+    "views_publish": set(),
     "chat_postMessage": {"chat:write"},
     "chat_update": {"chat:write"},
     "chat_postEphemeral": {"chat:write"},
     "users_info": {"users:read"},
-    "conversations_replies": {"channels:history", "groups:history"},
-    "conversations_history": {"channels:history", "groups:history"},
+    "conversations_open": {"im:write"},
+    "conversations_replies": {"channels:history", "groups:history", "im:history"},
+    "conversations_history": {"channels:history", "groups:history", "im:history"},
+    "files_upload_v2": {"files:write"},
 }
+# Helpers of the client that make several calls.
+CALLS = {"files_upload_v2": ("files.getUploadURLExternal", "files.completeUploadExternal")}
 # From Slack's manifest schema 2.0.0: the sections we use are closed objects with these keys.
 KEYS = {
     "": {"_metadata", "display_information", "features", "oauth_config", "settings"},
     "_metadata": {"major_version", "minor_version"},
     "display_information": {"name", "description", "background_color", "long_description"},
     "features": {"app_home", "bot_user", "slash_commands", "shortcuts", "agent_view"},
+    "features.app_home": {"home_tab_enabled", "messages_tab_enabled", "messages_tab_read_only_enabled"},
     "features.bot_user": {"display_name", "always_online"},
     "oauth_config": {"scopes"},
     "oauth_config.scopes": {"bot"},
@@ -99,7 +106,12 @@ def test_the_scopes_are_those_of_the_methods_in_the_code(manifest: dict[str, Any
 
 
 def test_the_local_workspace_has_the_methods_that_the_bot_uses_and_no_others() -> None:
-    spoken = {"apps.connections.open" if n.startswith("apps_") else n.replace("_", ".", 1) for n in methods()}
+    spoken = {
+        call
+        for name in methods()
+        for call in CALLS.get(name, ("apps.connections.open",) if name.startswith("apps_") else ())
+        or (name.replace("_", ".", 1),)
+    }
 
     unused = {"views.update"}  # tests of the workspace's own stale-view fault call it
 
@@ -108,5 +120,11 @@ def test_the_local_workspace_has_the_methods_that_the_bot_uses_and_no_others() -
 
 def test_commands_and_events_are_those_that_are_listened_for(manifest: dict[str, Any]) -> None:
     assert [command["command"] for command in manifest["features"]["slash_commands"]] == ["/plan"]
-    assert manifest["settings"]["event_subscriptions"]["bot_events"] == ["app_mention"]
+    assert [shortcut["callback_id"] for shortcut in manifest["features"]["shortcuts"]] == [PLAN_THIS]
+    assert manifest["features"]["app_home"]["home_tab_enabled"] is True
+    assert manifest["settings"]["event_subscriptions"]["bot_events"] == [
+        "app_home_opened",
+        "app_mention",
+        "message.im",
+    ]
     assert manifest["settings"]["socket_mode_enabled"] is True

@@ -12,13 +12,14 @@ from slack_sdk import WebClient
 from bot.local.person import WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
-from bot.outbox import Outbox, patience
+from bot.outbox import LARGEST_LOG, Outbox, patience, read_log
 from storage.engine import migrate, open_engine
 from storage.errors import SignoffError
 from storage.store import Store
 from tests.fakes import CONTRACTS, FakeClock, approve, plan_spec, taker, terms
 
 CHANNEL = "C0OPS"
+HOME = {"type": "home", "blocks": [{"type": "header", "text": {"type": "plain_text", "text": "Signoff"}}]}
 
 
 class Fussy(WebClient):
@@ -203,3 +204,51 @@ def test_a_whisper_reaches_one_person_once(outbox, workspace):
 def test_a_form_whose_trigger_is_old_asks_for_another_click(outbox, workspace):
     with pytest.raises(SignoffError, match=r"Slack refused the form|please click again"):
         outbox.open_view("no-trigger", {"type": "modal"})
+
+
+def test_a_home_tab_that_was_opened_follows_its_plans_without_hurry(outbox, workspace, clock):
+    drawn = []
+    tab = Outbox(outbox.store, outbox.client, lambda user, channel: drawn.append(user) or HOME)
+    tab.store.open_home("U0ANN", "D0ANN")
+    tab.speak()
+    proposed(tab.store)
+    tab.speak()
+    tab.speak()
+    at_once = len(drawn)
+    clock.advance(11)
+    tab.speak()
+
+    assert at_once == 1
+    assert drawn == ["U0ANN", "U0ANN"]
+    assert workspace.person("U0ANN").home()["blocks"][0]["type"] == "header"
+
+
+def test_a_person_is_told_once_in_their_direct_messages(outbox, workspace):
+    for _ in range(2):
+        outbox.store.tell("waits:1:1:U0BOB", user="U0BOB", text="Plan 1 waits for you.")
+        outbox.speak()
+
+    found = [body for body in workspace.state()["messages"] if body["channel"] == "D0BOB"]
+
+    assert [body["text"] for body in found] == ["Plan 1 waits for you."]
+
+
+def test_a_report_cannot_make_the_bot_show_a_file_that_is_no_log(tmp_path):
+    root, secret = tmp_path / "attempts", tmp_path / "key"
+    root.mkdir()
+    secret.write_text("secret")
+    (root / "log").write_text("it broke")
+    (root / "link").symlink_to(secret)
+    (root / "huge").write_text("x" * (LARGEST_LOG + 1))
+    paths = [
+        root / "log",
+        secret,
+        root / "link",
+        root / ".." / "key",
+        root / "huge",
+        root,
+        root / "none",
+        "\0",
+    ]
+
+    assert [read_log(str(path), root) for path in paths] == ["it broke"] + [""] * 7

@@ -143,13 +143,14 @@ def test_an_unknown_step_holds_the_rest_of_the_plan(store):
     assert claim(store, plan_id, "s2") is None
 
 
-def test_the_report_of_the_attempt_itself_still_counts(store):
+def test_a_late_report_of_a_lost_attempt_is_kept_as_evidence_and_decides_nothing(store):
     plan_id, taken = running(store)
     lose(store, plan_id)
 
-    assert store.succeed(taken, ok(), actor="w1") is True
-    assert store.view(plan_id).outcome == "succeeded"
-    assert targets(store) == []
+    assert store.succeed(taken, ok(), actor="w1") is False
+    assert states(store, plan_id) == {"s1": "unknown"}
+    assert attempts(store)[0].late["summary"] == "it is done"
+    assert len(targets(store)) == 1
 
 
 def test_a_worker_that_broke_inside_an_unsafe_step_leaves_it_unknown(store):

@@ -14,6 +14,7 @@ from typing import IO
 from storage.config import RELEASE, Settings, configure_logging, read_config
 from storage.engine import migrate, open_engine
 from storage.errors import BadConfig, SignoffError
+from storage.health import Health, HealthSettings, answering
 from storage.store import Store
 from workers import check
 from workers.attempt import Attempts
@@ -80,12 +81,20 @@ def run(settings: WorkersSettings) -> int:
     )  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: clock.stop())
-    clock.run()
+    with answering(Health(store, clock.pulse), watched(settings)):
+        clock.run()
     if crew.members():  # their threads would be waited for; the next process finds what they leave
         os._exit(0)
     if guard:
         guard.close()
     return 0
+
+
+def watched(settings: WorkersSettings) -> HealthSettings:
+    """Where a monitor may ask; beside a bot of the same supervisor, on the next port."""
+    given = HealthSettings()
+    beside = given.port and settings.parent
+    return given.model_copy(update={"port": given.port + 1}) if beside else given
 
 
 def carrying(name: str, attempts: Attempts, crew: Crew) -> Carrier:

@@ -15,12 +15,15 @@ from storage.claims import Ending
 from storage.clock import wall
 from storage.engine import Bell
 from storage.errors import Unavailable
+from storage.health import Pulse
 from storage.previews import Wanted
 from workers.attempt import LEASE, Attempts, Running
+from workers.carrier import Carrier
 from workers.preview import make
-from workers.turn import Crew, claim, heartbeat, tend
+from workers.turn import Crew, heartbeat, tend
 
 TICK = 1.0
+PULSE = {"turn": 30.0, "tick": 10.0}  # seconds that the loop and the scheduler may take for one turn
 logger = logging.getLogger(__name__)
 
 
@@ -31,6 +34,7 @@ class Clock:
         self,
         attempts: Attempts,
         crew: Crew,
+        carrier: Carrier,
         *,
         alone: bool,
         alive: Callable[[], None],
@@ -38,8 +42,9 @@ class Clock:
         patience: float = 30.0,
     ) -> None:
         self.attempts, self.crew, self.alone, self.orphaned = attempts, crew, alone, orphaned
-        self.patience = patience
+        self.carrier, self.patience, self.pulse = carrier, patience, Pulse(**PULSE)
         self._wake, self._stop, self._tick = Event(), Event(), Event()
+        self._bell = Bell(attempts.store.engine)
         self._hands = futures.ThreadPoolExecutor(crew.size, "attempt")
         self._ended: SimpleQueue[tuple[Running, Ending | None]] = SimpleQueue()
         self._previewing: set[str] = set()
@@ -57,15 +62,23 @@ class Clock:
     def run(self) -> None:
         """Until `stop`: whenever something was committed, ended or is due, take a turn; then drain."""
         self._scheduler.start()
-        Thread(target=self._listen, name="bell", daemon=True).start()
+        self.carrier.start(self._wake.set)
+        listening = Thread(target=self._listen, name="bell", daemon=True)
+        listening.start()
         self._ring()
-        while not self._stop.is_set() and not self.orphaned():
-            if not self._wake.wait(timeout=10 * TICK):
-                # The scheduler's thread can die silently; a process without an alarm clock must not live on.
-                raise RuntimeError("the scheduler has stopped ticking")
+        while self._goes_on():
             self._take_turn()
+        self._stop.set()
         self._drain()
         self._scheduler.shutdown(wait=True)
+        listening.join()
+
+    def _goes_on(self) -> bool:
+        """Wait to be woken; whether there is a next turn."""
+        if not self._wake.wait(timeout=10 * TICK):
+            # The scheduler's thread can die silently; a process without an alarm clock must not live on.
+            raise RuntimeError("the scheduler has stopped ticking")
+        return not self._stop.is_set() and not self.orphaned()
 
     def stop(self) -> None:
         """No new claims; attempts under way finish and report."""
@@ -73,18 +86,20 @@ class Clock:
         self._wake.set()
 
     def _ring(self) -> None:
+        self.pulse.beat("tick")
         self._tick.set()
         self._wake.set()
 
     def _take_turn(self) -> None:
         self._wake.clear()
+        self.pulse.beat("turn")
         try:
             if self._tick.is_set():
                 self._tick.clear()
                 self._start(tend(self.attempts, self.crew, alone=self.alone))
                 self._preview()
             self._collect()
-            claimed = claim(self.attempts, self.crew, self._endings)
+            claimed = self.carrier.take(self._endings)
             self._endings.clear()
             self._start(claimed)
             if not claimed:  # while there is work, the next turn comes anyhow
@@ -109,11 +124,22 @@ class Clock:
     def _drain(self) -> None:
         """Let what runs finish. What takes longer is found by the next process, as after a crash."""
         until = time.monotonic() + self.patience
-        while self.crew.members() and time.monotonic() < until:
+        self.carrier.stop()
+        self._report()
+        while (self.crew.members() or self._endings) and time.monotonic() < until:
             self._wake.wait(TICK)
             self._wake.clear()
-            self._collect()
-        self.attempts.store.turn(self._endings, self.attempts.taker, 0)
+            self._report()
+
+    def _report(self) -> None:
+        """What has ended goes on record; what cannot now is kept for the next time."""
+        self.pulse.beat("turn")
+        self._collect()
+        try:
+            self.attempts.store.turn(self._endings, self.attempts.taker, 0)
+            self._endings.clear()
+        except Unavailable as error:
+            logger.warning("the database does not answer, trying again: %s", error)
 
     def _collect(self) -> None:
         while not self._ended.empty():
@@ -130,9 +156,8 @@ class Clock:
         self._wake.set()
 
     def _listen(self) -> None:
-        bell = Bell(self.attempts.store.engine)
         while not self._stop.is_set():
-            bell.wait(TICK, self._stop.is_set)
+            self._bell.wait(TICK, self._stop.is_set)
             self._wake.set()
 
     def _set_alarm(self) -> None:

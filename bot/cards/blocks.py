@@ -8,17 +8,38 @@ from bot.foreign import clip, inert
 Block = dict[str, Any]
 
 PREFIX = 16  # characters of the digest that a button carries
+LONGEST = 3000  # characters in one text; what is longer is cut before it is looked at
 LIMIT = 10_000  # characters in one message; Slack refuses somewhere above 11,000 without saying where
 
 
 def escape(text: str) -> str:
     """Foreign text for mrkdwn: it cannot mention, link, or look like ours."""
-    text = inert(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = inert(clip(text, LONGEST)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("`", "ˋ").replace("*", "∗").replace("~", "∼")
 
 
 def section(text: str) -> Block:
     return {"type": "section", "text": {"type": "mrkdwn", "text": clip(text, 2900)}, "expand": True}
+
+
+def header(text: str) -> Block:
+    return {"type": "header", "text": plain(clip(text, 150))}
+
+
+def beside(text: str, element: Block) -> Block:
+    """A section with a button at its side."""
+    return section(text) | {"accessory": element}
+
+
+def linked(url: str, text: str) -> str:
+    """Foreign text as a link of ours; without an address, the text alone."""
+    words = escape(text).replace("|", "¦").replace("\n", " ")
+    return f"<{url}|{words}>" if url else words
+
+
+def permalink(site: str, channel: str, ts: str) -> str:
+    """Where a message stands, as Slack itself would say; "" while it stands nowhere."""
+    return f"{site}archives/{channel}/p{ts.replace('.', '')}" if site and ts else ""
 
 
 def context(*texts: str) -> Block:
@@ -43,7 +64,10 @@ def rich(text: str) -> Block:
     return {
         "type": "rich_text",
         "elements": [
-            {"type": "rich_text_section", "elements": [{"type": "text", "text": inert(text) or " "}]}
+            {
+                "type": "rich_text_section",
+                "elements": [{"type": "text", "text": inert(clip(text, LONGEST)) or " "}],
+            }
         ],
     }
 

@@ -25,10 +25,11 @@ TASKS = 50  # in one plan block; a rollback of a long plan shows its undo steps 
 
 
 def card(view: PlanView, now: datetime, *, workers: bool = True) -> tuple[str, list[Block]]:
-    """Fallback text and blocks. Details go, then outputs, before the message grows too long for Slack."""
+    """Fallback text and blocks. Details go first, then outputs, then words, until it fits."""
     blocks: list[Block] = []
-    for shown in ({"details", "output"}, {"output"}, set[str]()):
-        blocks = [_plan(view, now, shown), *_facts(view, workers=workers), *_buttons(view)]
+    for shown, room in (({"details", "output"}, 600), ({"output"}, 600), (set[str](), 600), (set[str](), 80)):
+        tasks, told = _plan(view, now, shown, room), facts(view, workers=workers, room=room)
+        blocks = [tasks, *told, *_buttons(view)]
         if size(blocks) <= LIMIT:
             break
     return _text(view, now), blocks
@@ -38,7 +39,11 @@ def simple(view: PlanView, now: datetime) -> tuple[str, list[Block]]:
     """The same in sections, for a Slack that refuses the plan block."""
     lines = [f"*{escape(_goal(view))}* — {escape(standing(view, now))}"]
     lines += [f"{number}. {escape(_title(step, now))}" for number, step in enumerate(view.steps, 1)]
-    return _text(view, now), [section("\n".join(lines)), *_facts(view, workers=True), *_buttons(view)]
+    return _text(view, now), [
+        section("\n".join(lines)),
+        *facts(view, workers=True, room=120),
+        *_buttons(view),
+    ]
 
 
 def _text(view: PlanView, now: datetime) -> str:
@@ -50,11 +55,11 @@ def _goal(view: PlanView) -> str:
     return view.spec.goal if view.spec else view.text
 
 
-def _plan(view: PlanView, now: datetime, shown: set[str]) -> Block:
+def _plan(view: PlanView, now: datetime, shown: set[str], room: int) -> Block:
     name = f"plan_{view.id}_r{view.revision}_v{view.version}"
-    heading = clip(inert(f"{_goal(view)} — {standing(view, now)}"), 150)
+    heading = clip(inert(f"{clip(_goal(view), 90)} — {clip(standing(view, now), 100)}"), 150)
     steps = [step for step in view.steps if step.undo] if len(view.steps) > TASKS else list(view.steps)
-    tasks = [_task(view, step, number, now, shown) for number, step in enumerate(steps[:TASKS], 1)]
+    tasks = [_task(view, step, number, now, shown, room) for number, step in enumerate(steps[:TASKS], 1)]
     if not tasks:
         open_ = view.state == PlanState.planning
         task = ("Making a plan", "in_progress") if open_ else ("No plan was made", "error")
@@ -62,36 +67,37 @@ def _plan(view: PlanView, now: datetime, shown: set[str]) -> Block:
     return {"type": "plan", "block_id": name, "title": heading, "tasks": tasks}
 
 
-def _task(view: PlanView, step: StepView, number: int, now: datetime, shown: set[str]) -> Block:
-    title_ = clip(f"{number}. {_title(step, now)}", 150 if shown else 60)
+def _task(view: PlanView, step: StepView, number: int, now: datetime, shown: set[str], room: int) -> Block:
+    title_ = clip(f"{number}. {_title(step, now)}", 150 if shown else max(room // 10, 40))
     made: Block = {"task_id": step.spec.id, "title": title_, "status": STATUS[step.state]}
     if "details" in shown:
-        made["details"] = rich(clip(_details(view, step), 900))
+        made["details"] = rich(clip(details(view, step), 900))
     if step.report and "output" in shown:
         made["output"] = rich(clip(step.report.summary + (f" ({took(step)})" if took(step) else ""), 600))
     return made
 
 
 def _title(step: StepView, now: datetime) -> str:
-    name = inert(title(step.spec))
+    name = inert(clip(title(step.spec), 150))
     if step.state == StepState.skipped:
         return f"{name} — not run"
     if step.state == StepState.unknown:
         return f"{name} — unknown whether it happened"
     if step.state == StepState.running:
         again = f"Again: {name} (attempt {step.attempt})" if step.attempt > 1 else name
-        return f"{again} — {inert(step.progress)}" if step.progress else again
+        return f"{again} — {inert(clip(step.progress, 150))}" if step.progress else again
     if step.previewing:
         return f"{name} — finding out what it would do"
     why = waiting(step, now)
-    return f"{name} — {why}" if why else name
+    return f"{name} — {inert(clip(why, 150))}" if why else name
 
 
-def _details(view: PlanView, step: StepView) -> str:
+def details(view: PlanView, step: StepView) -> str:
+    """What, with which worker, when, what must hold, and what happens on failure."""
     spec = step.spec
     lines = [f"{spec.worker} · {spec.action}"]
     if spec.parameters:
-        lines.append(", ".join(f"{name}: {value}" for name, value in spec.parameters.items()))
+        lines.append(", ".join(f"{name}: {value}" for name, value in spec.parameters.items() if value != ""))
     lines.append(f"When: {timing(spec)}")
     criteria = dict.fromkeys(c if isinstance(c, str) else c.name or _check(c) for c in spec.success_criteria)
     if criteria:
@@ -114,27 +120,29 @@ def _undo(view: PlanView, key: str, way: str) -> str:
     return f" ({title(undo[0])})" if undo and way == "rollback" else ""
 
 
-def _facts(view: PlanView, *, workers: bool) -> list[Block]:
+def facts(view: PlanView, *, workers: bool, room: int = 600) -> list[Block]:
+    """Risk and why, who approves, how long, which revision; foreign words take this much room each."""
     if view.spec is None:
         why = [escape(clip(view.reason, 500))] if view.reason else []
         return [context(f"Asked by <@{view.requester}>: “{escape(clip(view.text, 300))}”", *why)]
     lines = [
-        f"*Risk: {view.risk}* — {escape(', '.join(view.reasons))}",
+        f"*Risk: {view.risk}* — {escape(clip(', '.join(view.reasons), room))}",
         _approval(view),
     ]
     if view.state in {PlanState.proposed, PlanState.approved}:
         lines.append(f"*Takes* about {lasting(view.seconds)}, without waiting")
-    small = [f"Plan {view.id} · revision {view.revision} · digest `{view.digest[:12]}`", _asked(view)]
+    small = [f"Plan {view.id} · revision {view.revision} · digest `{view.digest[:12]}`", _asked(view, room)]
     if view.changes:
         changed = "; ".join(view.changes)
-        small.append(f"Revision {view.revision} by <@{view.author}>: {escape(clip(changed, 600))}")
+        small.append(f"Revision {view.revision} by <@{view.author}>: {escape(clip(changed, room))}")
     if not workers and view.state == PlanState.approved:
         small.append(":warning: No workers process is connected; nothing runs until one is.")
     return [section("\n".join(lines)), context(*small)]
 
 
-def _asked(view: PlanView) -> str:
-    return f"Asked by <@{view.requester}>: “{escape(clip(view.text, 200))}” · {escape(view.note)}"
+def _asked(view: PlanView, room: int) -> str:
+    said, note = escape(clip(view.text, min(room, 200))), escape(clip(view.note, min(room, 300)))
+    return f"Asked by <@{view.requester}>: “{said}” · {note}"
 
 
 def _approval(view: PlanView) -> str:
@@ -143,11 +151,11 @@ def _approval(view: PlanView) -> str:
         return "*Approval:* none needed, since nothing is changed"
     if view.state == PlanState.proposed:
         missing = view.needed - len(view.approved_by)
-        so_far = f" (so far: {given})" if given else ""
+        so_far = f"{len(view.approved_by)} of {view.needed}, by {given}; " if given else ""
         mine = f"; <@{view.requester}> asked and may not approve" if view.requester in view.authors else ""
-        return f"*Approval:* {missing} more needed, from {who(view)}{so_far}{mine}{_expiry(view)}"
+        return f"*Approval:* {so_far}{missing} more needed, from {who(view)}{mine}{_expiry(view)}"
     if view.state == PlanState.rejected:
-        return f"*Rejected:* {escape(clip(view.reason, 500))}"
+        return f"*Rejected:* {escape(clip(view.reason, 300))}"
     return f"*Approved by* {given}" if given else "*Approval:* none was given"
 
 

@@ -23,7 +23,7 @@ def edit_form(view: PlanView, spec: PlanSpec, catalogue: Catalogue) -> Block:
         blocks += [heading, _when(step), *_fields(step, catalogue)]
     if len(blocks) > FIELDS:  # of a very long plan only the times can be changed here
         blocks = [_when(step, f"{number}. {title(step)}") for number, step in enumerate(spec.steps, 1)]
-    return _form("edit", "Edit the plan", "Make revision", view, blocks)
+    return modal("edit", "Edit the plan", "Make revision", _which(view), blocks)
 
 
 def reject_form(view: PlanView) -> Block:
@@ -34,7 +34,24 @@ def reject_form(view: PlanView) -> Block:
         "label": plain("Why? The requester reads this."),
         "element": reason,
     }
-    return _form("reject", "Reject the plan", "Reject", view, [block])
+    return modal("reject", "Reject the plan", "Reject", _which(view), [block])
+
+
+def wish_form(channel: str) -> Block:
+    """The home tab's way to ask; the plan comes into the direct messages."""
+    label = "What do you need? Approvers are told, and review it in their home tab."
+    return _asking("wish", "Plan something", "Plan It", channel, label, 2000)
+
+
+def halt_form(channel: str) -> Block:
+    label = "Why? Nothing starts until an admin resumes it. What runs goes on to its end."
+    return _asking("halt", "Stop everything", "Stop", channel, label, 1000)
+
+
+def _asking(callback: str, name: str, submit: str, channel: str, label: str, longest: int) -> Block:
+    words = {"type": "plain_text_input", "action_id": "value", "multiline": True, "max_length": longest}
+    block = {"type": "input", "block_id": "text", "label": plain(label), "element": words}
+    return modal(callback, name, submit, {"c": channel}, [block])
 
 
 def read_values(view: dict[str, Any]) -> dict[str, str]:
@@ -70,12 +87,17 @@ def when_words(step: StepSpec) -> str:
     return step.schedule.at or step.schedule.window or given
 
 
-def _form(callback: str, name: str, submit: str, view: PlanView, blocks: list[Block]) -> Block:
-    return {
-        "type": "modal", "callback_id": callback, "title": plain(name), "submit": plain(submit),
-        "close": plain("Back"), "private_metadata": json.dumps({"p": view.id, "r": view.revision}),
-        "blocks": blocks,
+def modal(callback: str, name: str, submit: str, meta: dict[str, Any], blocks: list[Block]) -> Block:
+    """A form; without a word for submitting it, it is only to be read."""
+    frame = {
+        "type": "modal", "callback_id": callback, "title": plain(name), "close": plain("Back"),
+        "private_metadata": json.dumps(meta), "blocks": blocks,
     }  # fmt: skip
+    return frame | ({"submit": plain(submit)} if submit else {})
+
+
+def _which(view: PlanView) -> dict[str, Any]:
+    return {"p": view.id, "r": view.revision}
 
 
 def _when(step: StepSpec, name: str = "When may it start?") -> Block:
@@ -90,8 +112,9 @@ def _fields(step: StepSpec, catalogue: Catalogue) -> list[Block]:
     if contract is None:
         return []
     properties: dict[str, dict[str, Any]] = contract.parameters.get("properties", {})
+    required = contract.parameters.get("required", ())
     return [
-        _field(step, name, schema, [*contract.names.get(name, ())])
+        _field(step, name, schema, [*contract.names.get(name, ())]) | {"optional": name not in required}
         for name, schema in properties.items()
         if isinstance(step.parameters.get(name), str | int | float)
         and len(str(step.parameters[name])) <= LONGEST
@@ -113,11 +136,14 @@ def _field(step: StepSpec, name: str, schema: dict[str, Any], known: list[str]) 
 def _edited(step: StepSpec, values: dict[str, str], catalogue: Catalogue) -> StepSpec:
     contract = catalogue.find(step)
     properties = contract.parameters.get("properties", {}) if contract else {}
+    required = contract.parameters.get("required", ()) if contract else ()
     parameters = dict(step.parameters)
     for name in step.parameters:
         typed = values.get(f"param:{step.id}:{name}")
         if typed is not None and typed != str(step.parameters[name]):
             parameters[name] = _typed(typed, properties.get(name, {}))
+            if not typed and name not in required:
+                del parameters[name]  # left empty, the action's own default holds
     said = " ".join(values.get(f"when:{step.id}", when_words(step)).split())
     schedule = step.schedule if said == when_words(step) else Schedule(at="" if said == "now" else said)
     return step.model_copy(update={"parameters": parameters, "schedule": schedule})

@@ -135,7 +135,7 @@ def _line(step: StepView) -> str:
         step.state, ":white_circle:"
     )
     said = step.report.summary if step.report else "not run"
-    return f"{sign} {escape(title(step.spec))}: {escape(clip(said, 300))}{_took(step)}"
+    return f"{sign} {escape(clip(title(step.spec), 150))}: {escape(clip(said, 300))}{_took(step)}"
 
 
 def _took(step: StepView) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.when import spoken
+from bot.when import next_opening, spoken
+from storage.config import SignoffConfig
 from storage.spec import PlanSpec, Schedule, StepSpec
 from storage.states import PlanState, StepState
 from storage.views import PlanView, StepView
@@ -106,6 +107,22 @@ def waiting(step: StepView, now: datetime) -> str:
 
 def took(step: StepView) -> str:
     return lasting(step.took.total_seconds()) if isinstance(step.took, timedelta) else ""
+
+
+def openings(config: SignoffConfig, now: datetime) -> list[str]:
+    """Each window with its next opening, and each freeze that is not over."""
+    lines = []
+    for name, window in config.windows.items():
+        start, end = next_opening(window, now)
+        where = f" for {', '.join(window.environments)}" if window.environments else ""
+        when = "open now" if start <= now else f"opens {spoken(start, window.zone)}"
+        lines.append(f"{name}{where}: {when}, until {spoken(end, window.zone)}")
+    for name, freeze in config.freezes.items():
+        if freeze.until > now:
+            span = f"{spoken(freeze.since, freeze.zone)} to {spoken(freeze.until, freeze.zone)}"
+            where = ", ".join(freeze.environments) or "everything"
+            lines.append(f"freeze {name}: {where}, {span}: {freeze.reason}")
+    return lines
 
 
 def differences(old: PlanSpec, new: PlanSpec) -> list[str]:

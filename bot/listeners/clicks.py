@@ -6,6 +6,7 @@ from typing import Any
 from bot.cards.blocks import PREFIX
 from bot.cards.modal import edit_form, reject_form
 from bot.hands import Bot
+from bot.listeners.home import HOME
 from storage.errors import Conflict, NotFound
 from storage.states import PlanState
 from storage.views import PlanView
@@ -14,6 +15,8 @@ GONE = "This button does nothing (any more). Please look at the newest card of t
 
 
 def on_click(bot: Bot, body: dict[str, Any]) -> str:
+    if body["action"] in HOME and body.get("home"):
+        return HOME[body["action"]](bot, body)
     verb, _, choice = body["action"].partition("_")
     act = {
         "approve": approve,

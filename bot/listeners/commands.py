@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bot.cards.blocks import escape
-from bot.cards.words import standing, timing, title
+from bot.cards.words import openings, standing, timing, title
 from bot.hands import Bot
 from storage.errors import SignoffError
 from storage.stops import EVERYTHING
@@ -23,8 +23,11 @@ def on_command(bot: Bot, body: dict[str, Any]) -> str:
 
 
 def on_mention(bot: Bot, body: dict[str, Any]) -> str:
-    """`@Signoff <request>`: as the command, in the thread where it was said."""
-    return ask(bot, re.sub(r"<@[UW][A-Z0-9]+>", " ", body["text"]), body)
+    """`@Signoff <request>`, a direct message, or "Plan this": as the command, in its thread."""
+    said = re.sub(r"<@[UW][A-Z0-9]+>", " ", body["text"]).strip()
+    if said.lower() in READING:
+        return WORDS[said.lower()](bot, "", body)
+    return ask(bot, said, body)
 
 
 def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
@@ -41,11 +44,11 @@ def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
 
 
 def helping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
-    examples = "\n".join(f"• `/plan {example}`" for book in bot.runbooks for example in book.examples[:1])
+    examples = "\n".join(f"• `/plan {example}`" for book in bot.usable() for example in book.examples[:1])
     return (
         "Say what you need; I make a plan, people approve exactly that plan, and it runs. For example:\n"
         f"{examples}\n"
-        "• `/plan list`, `/plan show 7`, `/plan cancel 7 <reason>`\n"
+        "• `/plan list`, `/plan show 7`, `/plan cancel 7 <reason>`, `/plan runbooks`, `/plan windows`\n"
         "• for admins: `/plan stop [everything | plan 7 | environment production] <reason>`, `/plan resume`"
     )
 
@@ -64,6 +67,18 @@ def showing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     lines += [f"{n}. [{step.state}] {escape(title(step.spec))} ({escape(timing(step.spec))})"
               for n, step in enumerate(view.steps, 1)]  # fmt: skip
     return "\n".join(lines)
+
+
+def runbooks(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    """What can be asked for without a model."""
+    lines = [f"• *{escape(book.title)}*: `/plan {escape(str(book.examples[0]))}`" for book in bot.usable()]
+    return "\n".join(lines) or "There are no runbooks."
+
+
+def windows(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    """When changes may start, and when nothing may."""
+    lines = [f"• {escape(line)}" for line in openings(bot.config, bot.store.clock())]
+    return "\n".join(lines) or "There are no maintenance windows and no freezes in signoff.toml."
 
 
 def cancelling(bot: Bot, rest: str, body: dict[str, Any]) -> str:
@@ -107,7 +122,11 @@ WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "help": helping,
     "list": listing,
     "show": showing,
+    "runbooks": runbooks,
+    "windows": windows,
     "cancel": cancelling,
     "stop": stopping,
     "resume": resuming,
 }
+# What a mention or a direct message may say instead of a wish: it only reads.
+READING = {"help", "list", "runbooks", "windows"}

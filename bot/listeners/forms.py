@@ -1,4 +1,4 @@
-"""Submitted forms. They are answered in the ack: with errors at the fields, or by closing."""
+"""Submitted forms: answered in the ack with errors at the fields, or closed; the home tab's become a row."""
 
 import json
 from typing import Any
@@ -6,6 +6,8 @@ from typing import Any
 from bot.cards.modal import edited, field_errors, read_values
 from bot.cards.words import differences
 from bot.hands import Bot
+from bot.listeners.clicks import approve
+from bot.listeners.commands import ask, stopping
 from bot.planner.prepare import prepare
 from bot.policy import only_later, terms
 from storage.errors import InvalidPlan, SignoffError
@@ -15,6 +17,8 @@ from storage.views import PlanView
 def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:
     """Errors by field; none means that it was done and committed."""
     values = read_values(form)
+    if form["callback_id"] in FILLED:
+        return keep(bot, user, form, values)
     try:
         meta = json.loads(form["private_metadata"])
         view = bot.store.view(int(meta["p"]))
@@ -22,6 +26,46 @@ def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:
         return done(bot, user, view, int(meta["r"]), values)
     except SignoffError as error:
         return {next(iter(values)): str(error)}
+    except (ValueError, KeyError, TypeError):
+        return {next(iter(values), "form"): "This form is not one of mine any more. Please open it again."}
+
+
+def keep(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
+    """A form is a delivery like any other: its row is committed before the ack, and handled once."""
+    if not values.get("text", "").strip() and values.get("choice") != "approve":
+        return {"text": "Please say it in a few words; the people concerned read this."}
+    meta: dict[str, Any] = json.loads(form["private_metadata"])
+    facts = {"user": user, "channel": meta["c"], "form": form["callback_id"], "text": values["text"].strip()}
+    bot.store.deliver(
+        f"form:{form['id']}", "form", facts | {"choice": values.get("choice", ""), "meta": meta}
+    )
+    return {}
+
+
+def on_filled(bot: Bot, body: dict[str, Any]) -> str:
+    return FILLED[body["form"]](bot, body)
+
+
+def wished(bot: Bot, body: dict[str, Any]) -> str:
+    return ask(bot, body["text"], body)
+
+
+def halted(bot: Bot, body: dict[str, Any]) -> str:
+    return stopping(bot, f"everything {body['text']}", body)
+
+
+def reviewed(bot: Bot, body: dict[str, Any]) -> str:
+    """Approve or reject what was shown in the form: its revision, its digest."""
+    view, meta = bot.store.view(int(body["meta"]["p"])), body["meta"]
+    if body["choice"] == "approve":
+        said = approve(bot, body, view, {"r": int(meta["r"]), "d": str(meta["d"])})
+        return said or f"You approved plan {view.id}, revision {meta['r']}."
+    actor = bot.demand(body["user"], "reject", view)
+    bot.store.reject(view.id, int(meta["r"]), user=actor.user, reason=body["text"])
+    return f"You rejected plan {view.id}; <@{view.requester}> reads why."
+
+
+FILLED = {"wish": wished, "halt": halted, "review": reviewed}
 
 
 def amend(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:

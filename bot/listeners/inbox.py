@@ -8,6 +8,8 @@ from uuid import uuid4
 from bot.hands import Bot
 from bot.listeners.clicks import on_click
 from bot.listeners.commands import on_command, on_mention
+from bot.listeners.forms import on_filled
+from bot.listeners.home import on_home
 from bot.people import Unsure
 from storage.errors import SignoffError
 from storage.tables import Delivery
@@ -15,7 +17,9 @@ from storage.tables import Delivery
 logger = logging.getLogger(__name__)
 
 PATIENCE = timedelta(seconds=30)  # how long an act waits for Slack to say whose it is
-HANDLERS = {"command": on_command, "mention": on_mention, "click": on_click}
+HANDLERS = {
+    "command": on_command, "mention": on_mention, "click": on_click, "form": on_filled, "home": on_home
+}  # fmt: skip
 
 
 def handle_all(bot: Bot) -> None:
@@ -32,6 +36,7 @@ def handle_all(bot: Bot) -> None:
             with bot.store.handling(delivery.key):
                 whisper(bot, delivery, answer)
         bot.store.handled(delivery.key)
+        bot.store.redraw_homes([delivery.body["user"]], urgent=True)
 
 
 def handle(bot: Bot, delivery: Delivery) -> str:
@@ -50,5 +55,7 @@ def handle(bot: Bot, delivery: Delivery) -> str:
 
 def whisper(bot: Bot, delivery: Delivery, text: str) -> None:
     body: dict[str, Any] = delivery.body
-    place = {"channel": body["channel"], "user": body["user"], "thread": body.get("thread", "")}
+    # Direct messages are private already, and a thread there is easily missed.
+    thread = "" if body["channel"].startswith("D") else body.get("thread", "")
+    place = {"channel": body["channel"], "user": body["user"], "thread": thread}
     bot.store.whisper(f"answer:{delivery.key}", text=text, **place)

@@ -36,8 +36,7 @@ def _complete(parts: Parts, given: Json) -> Json:
     return {"files": files}
 
 
-METHODS: dict[str, Method] = {}
-AHEAD: dict[str, Method] = {
+METHODS: dict[str, Method] = {
     "files.getUploadURLExternal": _upload_url,
     "files.completeUploadExternal": _complete,
 }

@@ -75,9 +75,9 @@ METHODS: dict[str, Method] = {
     "auth.test": _auth_test,
     "apps.connections.open": _open_connection,
     "users.info": _user_info,
+    "conversations.open": _open_dm,
 }
 AHEAD: dict[str, Method] = {
     "usergroups.users.list": _group_users,
-    "conversations.open": _open_dm,
     "conversations.info": _channel_info,
 }

@@ -48,5 +48,5 @@ def _shown(view: Json) -> Json:
     return {name: part for name, part in view.items() if name != "user"}
 
 
-METHODS: dict[str, Method] = {"views.open": _open, "views.update": _update}
-AHEAD: dict[str, Method] = {"views.push": _push, "views.publish": _publish}
+METHODS: dict[str, Method] = {"views.open": _open, "views.update": _update, "views.publish": _publish}
+AHEAD: dict[str, Method] = {"views.push": _push}

@@ -1,0 +1,164 @@
+"""The timeline of a finished plan as a picture: planned against actual. A pure function of the view."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from io import BytesIO
+
+from PIL import Image, ImageDraw, ImageFont
+
+from bot.cards.words import lasting, title
+from bot.foreign import clip, inert
+from storage.states import StepState
+from storage.views import PlanView, StepView
+
+Span = tuple[datetime, datetime]
+
+ROW, TOP, NAMES, WIDTH, EDGE = 64, 96, 460, 1500, 60
+INK, FAINT, PLANNED = "#1f2937", "#9ca3af", "#cbd5e1"
+COLOURS = {StepState.succeeded: "#16a34a", StepState.failed: "#dc2626", StepState.unknown: "#d97706"}
+ROWS = 60  # a longer plan shows its first steps
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One step: when it would have run, and when it ran."""
+
+    name: str
+    said: str
+    colour: str
+    planned: Span | None
+    actual: Span | None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Time from left to right; long pauses in which nothing happens are cut short."""
+
+    pieces: tuple[Span, ...]
+    pause: float  # seconds that a cut takes on the axis
+
+    def at(self, moment: datetime) -> float:
+        """Seconds from the left edge."""
+        passed = 0.0
+        for start, end in self.pieces:
+            if moment <= end:
+                return passed + max(0.0, (moment - start).total_seconds())
+            passed += (end - start).total_seconds() + self.pause
+        return passed - self.pause
+
+    @property
+    def length(self) -> float:
+        return max(self.at(self.pieces[-1][1]), 0.001)
+
+
+def timeline(view: PlanView, typical: Mapping[str, float]) -> bytes:
+    """A PNG; `typical` are the seconds that each step was expected to take."""
+    rows = bars(view, typical)[:ROWS]
+    scale = axis([span for bar in rows for span in (bar.planned, bar.actual) if span])
+    picture = Image.new("RGB", (WIDTH, TOP + ROW * len(rows) + 56), "white")
+    draw = ImageDraw.Draw(picture)
+    _heading(draw, view)
+    for number, bar in enumerate(rows):
+        _row(draw, bar, scale, TOP + ROW * number)
+    _scale(draw, scale, TOP + ROW * len(rows))
+    out = BytesIO()
+    picture.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def bars(view: PlanView, typical: Mapping[str, float]) -> list[Bar]:
+    """Each step, planned from the moment the first one started."""
+    origin = min((step.started_at for step in view.steps if step.started_at), default=view.created_at)
+    ends: dict[str, datetime] = {}
+    made = []
+    for step in view.steps:
+        needs = [ends[key] for key in step.spec.depends_on if key in ends]
+        start = max([origin, *needs, *filter(None, [step.spec.schedule.not_before])])
+        ends[step.spec.id] = start + timedelta(seconds=typical.get(step.spec.id, 0.0))
+        made.append(_bar(step, None if step.undo else (start, ends[step.spec.id])))
+    return made
+
+
+def axis(spans: Iterable[Span]) -> Axis:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    busy = sum((end - start).total_seconds() for start, end in merged) or 1.0
+    return Axis(_joined(merged, busy * 0.3), busy * 0.1)
+
+
+def _joined(merged: Sequence[Span], longest: float) -> tuple[Span, ...]:
+    """Pauses that are short enough to be drawn as long as they were."""
+    kept: list[Span] = []
+    for start, end in merged:
+        if kept and (start - kept[-1][1]).total_seconds() <= longest:
+            kept[-1] = (kept[-1][0], end)
+        else:
+            kept.append((start, end))
+    return tuple(kept)
+
+
+def _bar(step: StepView, planned: Span | None) -> Bar:
+    actual = (step.started_at, step.ended_at) if step.started_at and step.ended_at else None
+    expected = f"planned {lasting((planned[1] - planned[0]).total_seconds())}" if planned else "not planned"
+    took = f"took {lasting(step.took.total_seconds())}" if step.took else f"{step.state}, not run"
+    colour = COLOURS.get(step.state, FAINT)
+    return Bar(
+        clip(inert(clip(title(step.spec), 200)).replace("\n", " "), 48),
+        f"{took} · {expected}",
+        colour,
+        planned,
+        actual,
+    )
+
+
+def _heading(draw: ImageDraw.ImageDraw, view: PlanView) -> None:
+    goal = view.spec.goal if view.spec else view.text
+    draw.text((EDGE, 24), clip(inert(clip(goal, 200)).replace("\n", " "), 90), INK, _font(26))
+    draw.rectangle((EDGE, 68, EDGE + 28, 78), PLANNED)
+    draw.text((EDGE + 38, 62), "planned", FAINT, _font(18))
+    draw.rectangle((EDGE + 130, 68, EDGE + 158, 78), COLOURS[StepState.succeeded])
+    draw.text((EDGE + 168, 62), "actual", FAINT, _font(18))
+
+
+def _row(draw: ImageDraw.ImageDraw, bar: Bar, scale: Axis, y: int) -> None:
+    draw.line((EDGE, y, WIDTH - EDGE, y), "#e5e7eb")
+    draw.text((EDGE, y + 10), clip(bar.name, 44), INK, _font(19))
+    draw.text((EDGE, y + 35), bar.said, FAINT, _font(16))
+    if bar.planned:
+        draw.rectangle((*_ends(scale, bar.planned, y + 14, y + 28),), PLANNED)
+    if bar.actual:
+        draw.rectangle((*_ends(scale, bar.actual, y + 32, y + 50),), bar.colour)
+
+
+def _ends(scale: Axis, span: Span, top: int, bottom: int) -> tuple[float, int, float, int]:
+    left, right = _x(scale, span[0]), _x(scale, span[1])
+    return left, top, max(right, left + 4), bottom  # what took no time must still be seen
+
+
+def _scale(draw: ImageDraw.ImageDraw, scale: Axis, y: int) -> None:
+    """The time at each end, and how long each cut is."""
+    draw.line((NAMES + EDGE, y, WIDTH - EDGE, y), FAINT)
+    for number, (start, _) in enumerate(scale.pieces):
+        x = _x(scale, start)
+        draw.line((x, TOP, x, y + 6), "#e5e7eb")
+        draw.text((x, y + 12), f"{start:%H:%M:%S}", INK, _font(16))
+        if number:
+            gap = (start - scale.pieces[number - 1][1]).total_seconds()
+            draw.text(
+                (_x(scale, scale.pieces[number - 1][1]) + 4, TOP - 24), f"… {lasting(gap)}", FAINT, _font(16)
+            )
+    draw.text((WIDTH - EDGE, y + 12), f"{scale.pieces[-1][1]:%H:%M:%S} UTC", INK, _font(16), anchor="ra")
+
+
+def _x(scale: Axis, moment: datetime) -> float:
+    left, right = NAMES + EDGE, WIDTH - EDGE
+    return left + (right - left) * scale.at(moment) / scale.length
+
+
+def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+    return ImageFont.load_default(size)

@@ -1,0 +1,54 @@
+"""Those whose decision is wanted hear of it: where they cannot see the card, at half time, near the end."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from bot.cards.blocks import escape
+from bot.foreign import clip
+from bot.hands import Bot
+from storage.config import SignoffConfig
+from storage.states import PlanState
+from storage.views import PlanView
+
+HALF, LATE = 0.5, 0.1  # what is left of a proposal's life when people are reminded, and when others hear
+
+
+def remind(bot: Bot) -> None:
+    """Each of these is said once; the outbox's keys remember it."""
+    now = bot.store.clock()
+    for plan_id in bot.store.in_state(PlanState.proposed):
+        wanted = {(key, user): text for key, user, text in due(bot.store.view(plan_id), bot.config, now)}
+        told = bot.store.told(key for key, _ in wanted)
+        for (key, user), text in wanted.items():
+            if key not in told:
+                bot.store.tell(key, user=user, text=text)
+
+
+def due(view: PlanView, config: SignoffConfig, now: datetime) -> Iterator[tuple[str, str, str]]:
+    """(key, person, what to tell them) for everything that should have been said by now."""
+    if view.expires_at is None or any(step.previewing for step in view.steps):
+        return
+    left = (view.expires_at - now) / timedelta(hours=config.policy.expires_hours)
+    able = [user for user in view.approvers if user not in (*view.authors, *view.approved_by)]
+    where = f"in <#{view.channel}> or in my home tab" if view.channel[:1] != "D" else "in my home tab"
+    what = f"“{escape(clip(view.spec.goal if view.spec else view.text, 300))}” (plan {view.id})"
+    for user in able:
+        if view.channel.startswith("D"):  # nobody else sees the card there
+            yield (
+                _key("waits", view, user),
+                user,
+                f"<@{view.requester}> asks for {what}. Please decide {where}.",
+            )
+        if left <= HALF:
+            yield _key("half", view, user), user, f"{what} still waits for your decision, {where}."
+    for user in dict.fromkeys((view.requester, *config.people.admins)) if left <= LATE else ():
+        text = f":hourglass: {what} expires soon, and nobody has decided. Those who may: {_names(able)}."
+        yield _key("late", view, user), user, text
+
+
+def _key(kind: str, view: PlanView, user: str) -> str:
+    return f"{kind}:{view.id}:{view.revision}:{user}"
+
+
+def _names(users: list[str]) -> str:
+    return " or ".join(f"<@{user}>" for user in users) or "nobody"
