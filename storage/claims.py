@@ -189,7 +189,7 @@ def end_values(ending: Ending, not_before: datetime | None, now: datetime) -> di
 def ended(ending: Ending, actor: str) -> Note:
     claim = ending.claim
     data = {"step": claim.key, "attempt": claim.attempt, "summary": ending.report.summary}
-    return Note(claim.plan_id, ending.verb, actor, data)
+    return Note(claim.plan_id, ending.verb, actor, data | ({"asks": True} if ending.choice else {}))
 
 
 def refers(spec: StepSpec) -> bool:

@@ -11,6 +11,7 @@ from sqlmodel import col
 from storage.errors import Conflict
 from storage.ledger import rows
 from storage.previews import Previews
+from storage.report import AnyReport, asks
 from storage.spec import PlanSpec
 from storage.states import PlanState, StepState, can_skip
 from storage.tables import Approval, Plan, Revision, Spending, Step
@@ -157,7 +158,7 @@ class PlanVerbs(Previews):
             step = next((s for s in steps if s.key == key and s.state == StepState.failed), None)
             if step is None:
                 raise Conflict(f"Step {key} is not waiting for an answer.")
-            self._choose(c, self._spec(c, plan), steps, step, choice)
+            self._choose(c, self._spec(c, plan), steps, step, choice, user)
             data = {"step": key, "choice": choice}
             self._move(c, plan_id, "answer", actor=user, data=data, reason="")
             self._redraw(c, plan_id, [key])
@@ -259,7 +260,9 @@ class PlanVerbs(Previews):
         self._move(c, plan.id or 0, "approve", actor=by, data=data)
         self._settle(c, plan.id or 0)
 
-    def _choose(self, c: Connection, spec: PlanSpec, steps: list[Step], step: Step, choice: str) -> None:
+    def _choose(
+        self, c: Connection, spec: PlanSpec, steps: list[Step], step: Step, choice: str, user: str
+    ) -> None:
         changing = {s.key for s in steps if s.changes}
         if step.undo and choice in {"skip", "rollback"}:
             raise Conflict("A rollback step can be tried again or given up, not left out.")
@@ -275,6 +278,9 @@ class PlanVerbs(Previews):
             self._move_step(c, step, "retry", choice="", report=None, ended_at=None, basis=basis)
         elif choice == "skip":
             self._move_step(c, step, "skip", choice="skip")
+        elif choice == "confirm" and asks(step.report):
+            told = AnyReport.ok(f"confirmed by <@{user}>", {}).model_dump(mode="json")
+            self._move_step(c, step, "confirm", choice="", report=told, ended_at=self.clock())
         elif choice in {"abort", "rollback"}:
             c.execute(update(Step).where(col(Step.id) == step.id).values(choice=choice))
         else:

@@ -57,6 +57,14 @@ class Report(BaseModel, Generic[Data]):
 AnyReport = Report[dict[str, Any]]
 
 
+CHECKPOINT = "checkpoint"
+
+
+def asks(report: dict[str, Any] | None) -> bool:
+    """Whether a stored report is no failure but a question that the plan itself puts to people."""
+    return bool(((report or {}).get("data") or {}).get(CHECKPOINT))
+
+
 def storable(report: Report[Any]) -> AnyReport:
     """The report as every database can keep it: no NUL, no half of a character, no number that JSON lacks."""
     return AnyReport.model_validate(_plain(report.model_dump(mode="json")))

@@ -53,6 +53,7 @@ STEP_MOVES: dict[str, tuple[frozenset[StepState], StepState]] = {
     "lose": (frozenset({S.running}), S.unknown),
     "retry": (frozenset({S.running, S.unknown, S.failed}), S.pending),
     "skip": (frozenset({S.pending, S.failed}), S.skipped),
+    "confirm": (frozenset({S.failed}), S.succeeded),  # it asked a person, who said: go on
     "cancel": (frozenset({S.running}), S.cancelled),
 }
 

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from sqlmodel import col
 
 from storage.ledger import readable, rows
-from storage.report import AnyReport
+from storage.report import AnyReport, asks
 from storage.spec import PlanSpec, StepSpec
 from storage.states import OPEN, PlanState, StepState, can_skip
 from storage.stops import Stops
@@ -202,6 +202,9 @@ def _unborn(step: StepSpec, preview: Preview | None) -> StepView:
 
 
 def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tuple[str, ...]:
+    if asks(step.report):
+        undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)
+        return ("confirm", "rollback", "abort") if undoable else ("confirm", "abort")
     changing = {other.key for other in steps if other.changes}
     missed = bool(step.start_by and step.start_by <= now)
     undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)

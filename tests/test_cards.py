@@ -235,7 +235,8 @@ def any_plan(chance: Random) -> PlanView:
 def test_any_plan_fits_into_slack_and_pings_nobody(seed):
     view = any_plan(Random(seed))  # noqa: S311 - no secret
     stop = Stop(scope="environment staging", reason=view.text, by="UCAROL", since=NOW)
-    scene = Scene([view] * 9, [view] * 9, [stop] * 9, BOOKS, demo_config(), NOW, lambda v: f"{SITE}{v.card}")
+    plans = [replace(view, id=view.id + number) for number in range(18)]
+    scene = Scene(plans[:9], plans[9:], [stop] * 9, BOOKS, demo_config(), NOW, lambda v: f"{SITE}{v.card}")
     shown = home("UBOB", "D0BOB", scene)
     review = review_form(view, "D0BOB", NOW)
     check_home(shown)

@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from storage.claims import Claim, Ending, Taker
 from storage.previews import basis_hash
-from storage.report import AnyReport, Fault, storable
+from storage.report import CHECKPOINT, AnyReport, Fault, storable
 from storage.spec import holds
 from storage.store import Store
-from workers.base import Context, Params, Permanent, Preview, Transient, Unsure, Verdict
+from workers.base import Asks, Context, Params, Permanent, Preview, Transient, Unsure, Verdict
 from workers.registry import Registry
 
 LEASE = timedelta(seconds=15)
@@ -68,8 +68,8 @@ class Attempts:
             return None
         except Unsure as error:
             return self._broke(running, storable(AnyReport.failed(str(error))))
-        except Moved as error:
-            return Ending(claim, "fail", error.report, choice="ask")
+        except (Asks, Moved) as error:
+            return Ending(claim, "fail", question(error), choice="ask")
         except Permanent as error:
             return self._failed(running, storable(AnyReport.failed(str(error))))
         except Exception as error:
@@ -154,6 +154,15 @@ class Moved(Exception):
         failed = AnyReport.failed(summary, {"basis": basis_hash(now.basis)})
         self.report = storable(failed)
         super().__init__(summary)
+
+
+def question(error: Asks | Moved) -> AnyReport:
+    """What a person must read before it goes on."""
+    return (
+        error.report
+        if isinstance(error, Moved)
+        else storable(AnyReport.failed(str(error), {CHECKPOINT: True}))
+    )
 
 
 def _unmoved(claim: Claim, now: Preview) -> None:

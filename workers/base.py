@@ -14,6 +14,7 @@ from storage.report import Report
 
 __all__ = [
     "Action",
+    "Asks",
     "Check",
     "Context",
     "Named",
@@ -42,6 +43,10 @@ class Transient(Exception):
 
 class Permanent(Exception):
     """It will not work this way. The text says what, where, and what state things were left in."""
+
+
+class Asks(Exception):
+    """A person must say whether the plan goes on; the text is the question."""
 
 
 class Unsure(Exception):

@@ -15,6 +15,7 @@ BUILTIN = {
     "test-runner": "workers.builtin.test_runner:TestRunner",
     "db-backup": "workers.builtin.db_backup:DbBackup",
     "k8s-deployer": "workers.builtin.k8s_deployer:K8sDeployer",
+    "approval-gate": "workers.builtin.approval_gate:ApprovalGate",
     "command": "workers.builtin.command:Command",
     "http-check": "workers.builtin.http_check:HttpCheck",
     "data-retrieval": "workers.builtin.data_retrieval:DataRetrieval",

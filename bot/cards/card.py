@@ -21,6 +21,7 @@ STATUS = {
 }
 
 
+SAID = {"True": "yes", "False": "no"}
 TASKS = 50  # in one plan block; a rollback of a long plan shows its undo steps alone
 
 
@@ -97,7 +98,8 @@ def details(view: PlanView, step: StepView) -> str:
     spec = step.spec
     lines = [f"{spec.worker} · {spec.action}"]
     if spec.parameters:
-        lines.append(", ".join(f"{name}: {value}" for name, value in spec.parameters.items() if value != ""))
+        given = {name: value for name, value in spec.parameters.items() if value not in ("", [], None)}
+        lines.append(", ".join(f"{name}: {SAID.get(str(value), value)}" for name, value in given.items()))
     lines.append(f"When: {timing(spec)}")
     criteria = dict.fromkeys(c if isinstance(c, str) else c.name or _check(c) for c in spec.success_criteria)
     if criteria:

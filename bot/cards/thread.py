@@ -9,7 +9,7 @@ from storage.states import StepState
 from storage.tables import Event
 from storage.views import PlanView, StepView
 
-LABELS = {"retry": "Retry", "skip": "Skip", "rollback": "Roll Back", "abort": "Abort"}
+LABELS = {"confirm": "Go On", "retry": "Retry", "skip": "Skip", "rollback": "Roll Back", "abort": "Abort"}
 OURS = {"policy": "Policy", "clock": "The clock", "rules": "The rules", "planner": "The planner"}
 RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}
 
@@ -45,7 +45,8 @@ def _outcome(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
     summary = data.get("summary") or (step.report.summary if step.report else data.get("reason", ""))
     if event and event.verb == "succeed":
         return [f":white_check_mark: *{escape(title(step.spec))}*: {escape(summary)}{_took(step)}"], []
-    lines = [f":x: *{escape(title(step.spec))}* failed: {escape(summary)}{_took(step)}"]
+    failed = f":x: *{escape(title(step.spec))}* failed: {escape(summary)}{_took(step)}"
+    lines = [f":raised_hand: *{escape(title(step.spec))}*: {escape(summary)}" if data.get("asks") else failed]
     if step.report and step.report.recommendations:
         lines += [f"• {escape(advice)}" for advice in step.report.recommendations]
     if step.choices:

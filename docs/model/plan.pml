@@ -44,6 +44,8 @@ mtype = { none, planning, proposed, approved, stalled, done, rejected, expired, 
 #define DO_step_retry(s)     step[s] = pending
 #define MAY_step_skip(s)     (step[s] == pending || step[s] == failed)
 #define DO_step_skip(s)      step[s] = skipped
+#define MAY_step_confirm(s)  (step[s] == failed)
+#define DO_step_confirm(s)   step[s] = succeeded
 #define MAY_step_cancel(s)   (step[s] == running)
 #define DO_step_cancel(s)    step[s] = cancelled
 
@@ -231,6 +233,7 @@ active proctype Planner() {
        if
        :: attempt[PREPARE] < CLAIMS -> DO_step_retry(PREPARE); DO_plan_answer
        :: DO_step_skip(PREPARE); chose_skip = true; DO_plan_answer
+       :: MAY_step_confirm(PREPARE) -> DO_step_confirm(PREPARE); DO_plan_answer
        :: DO_plan_answer; skip_pending(); DO_plan_finish         /* abort */
        fi }
   :: atomic { MAY_plan_answer && rolling && step[UNDO] == failed && NOTHING_BUSY ->
