@@ -56,7 +56,8 @@ def commit(bot: Bot, body: dict[str, Any], proceed: Callable[[], Any]) -> Any:
 
 def sayable(facts: dict[str, Any]) -> bool:
     """Whether every word can be kept: one row that cannot be handled would hold up all behind it."""
-    return all(isinstance(value, str) and "\0" not in value and _whole(value) for value in facts.values())
+    said = [value for value in facts.values() if not isinstance(value, bool)]
+    return all(isinstance(value, str) and "\0" not in value and _whole(value) for value in said)
 
 
 def _whole(text: str) -> bool:
