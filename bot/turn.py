@@ -83,7 +83,7 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
 def by_runbook(bot: Bot, view: PlanView, instead: str) -> runbooks.Planned:
     """The runbooks' plan; `instead` says why the model did not make it."""
     try:
-        made = runbooks.plan(view.text, bot.usable(), bot.config)
+        made = runbooks.plan(view.text, bot.runbooks, bot.config)
         return replace(made, note=f"{made.note}. {instead}") if instead else made
     except runbooks.NoPlan as error:
         raise SignoffError(f"{instead} {error}".strip()) from None

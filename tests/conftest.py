@@ -1,10 +1,15 @@
 """Fixtures for everybody: a clock that stands still, and the store on both databases."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell starts what runs in the background deaf to it, and so would be every child of a test.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

