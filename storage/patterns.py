@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 KEY = r"[A-Z0-9 ]{0,30} PRIVATE KEY(?: BLOCK)?-----"
-KEY_BODY = r"(?:[^-]|-(?!----)){0,20000}+"
+KEY_BODY = r"(?:[^-]|-(?!----)){0,20000}"  # not possessive: Python 3.11.2 loses the end then
 OPEN_KEY = re.compile(rf"-----BEGIN{KEY}(?!{KEY_BODY}-----END{KEY})")  # one whose end has not come yet
 LONGEST = 24 * 1024  # no pattern matches more characters than that
 
