@@ -8,13 +8,12 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 from sqlmodel import col
 
-from storage.claims import PENDING, PERMITTED
+from storage.claims import HELD, PENDING, PERMITTED
 from storage.settling import CURRENT
-from storage.states import PlanState, StepState
+from storage.states import PlanState
 from storage.store import Store
 from storage.tables import Attempt, Delivery, Message, Plan, Spending, Step, Stop
 
-HELD = (StepState.running, StepState.unknown)
 OUTCOMES = ("succeed", "fail", "retry", "lost", "unknown", "cancel")
 
 

@@ -20,7 +20,7 @@ from storage.stops import Stops
 from storage.tables import Approval, Capability, Plan, Preview, Revision, Step
 
 PERMIT = timedelta(seconds=60)
-HELD = 1024  # frames in memory
+FRAMES = 1024  # kept in memory
 logger = logging.getLogger(__name__)
 
 CURRENT = and_(col(Step.plan_id) == col(Plan.id), col(Step.revision) == col(Plan.revision))
@@ -204,7 +204,7 @@ class Settling(Stops):
 
     def _hold(self, frames: Mapping[int, Frame]) -> None:
         """Remember these for the next turn. Only after the commit: what was rolled back never was."""
-        if len(self._held) > HELD:
+        if len(self._held) > FRAMES:
             self._held.clear()
         self._held.update(frames)
 

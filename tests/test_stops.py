@@ -1,10 +1,12 @@
 """The kill switch: what is stopped does not start, whatever was approved."""
 
 import pytest
+from sqlalchemy import insert
 
 from storage.audit import broken_link
 from storage.errors import Conflict
 from storage.states import PlanState
+from storage.tables import Stop
 from tests.fakes import DEPLOY, approved, bad, claim, due, ok, step, take, undo
 
 
@@ -68,3 +70,14 @@ def test_a_rollback_is_held_too(store):
 
     assert claim(store, plan_id, "u1") is None
     assert store.view(plan_id).state == PlanState.approved
+
+
+@pytest.mark.parametrize(
+    "scope", ["everything", "plan 1", "plan 9", "plan x", "environment production", "environment x", "?"]
+)
+def test_what_the_card_says_of_a_stop_is_what_holds_the_step(store, scope):
+    plan_id = approved(store, step("s1"))
+    with store._write() as c:
+        c.execute(insert(Stop).values(scope=scope, reason="look", by="EVE", since=store.clock()))
+
+    assert bool(store.view(plan_id).step("s1").stopped) == (due(store) == [])
