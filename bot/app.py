@@ -47,6 +47,8 @@ def acknowledge(ack: Ack) -> None:
 def commit(bot: Bot, body: dict[str, Any], proceed: Callable[[], Any]) -> Any:
     """Global middleware: the row first. If it cannot be written this raises, and nothing is acked."""
     found = delivery(body)
+    if found and found[1] == "reply" and not bot.store.proposal_at(found[2]["channel"], found[2]["thread"]):
+        return proceed()  # talk elsewhere is none of our business, and not kept
     if found and not sayable(found[2]):
         raise ValueError("a delivery without the words that it must have")
     if found and not bot.store.deliver(*found):
@@ -77,10 +79,12 @@ def delivery(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
         return _click(body)
     if body.get("type") == "message_action":
         return _shortcut(body)
-    return _event(body["event"]) if body.get("type") == "event_callback" else None
+    if body.get("type") == "event_callback":
+        return _event(body["event"], {who.get("user_id") for who in body.get("authorizations", ())})
+    return None
 
 
-def _event(event: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+def _event(event: dict[str, Any], us: set[str | None]) -> tuple[str, str, dict[str, Any]] | None:
     if event.get("type") == "app_home_opened" and event.get("tab") == "home":
         facts = {"user": event["user"], "channel": event["channel"]}
         return f"home:{event['user']}:{event['event_ts']}", "home", facts
@@ -88,13 +92,26 @@ def _event(event: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
         facts = {"user": event["user"], "channel": event["channel"], "text": event["text"]}
         facts["thread"] = event.get("thread_ts") or event["ts"]
         return f"mention:{event['channel']}:{event['ts']}", "mention", facts
+    if _is_reply(event) and not any(f"<@{user}>" in event["text"] for user in us):
+        facts = {name: event[name] for name in ("user", "channel", "text")} | {"thread": event["thread_ts"]}
+        return f"reply:{event['channel']}:{event['ts']}", "reply", facts
     return None
 
 
 def _is_letter(event: dict[str, Any]) -> bool:
-    """A person's direct message: not an edit, not a deletion, and not our own."""
-    direct = event.get("type") == "message" and event.get("channel_type") == "im"
-    return direct and "subtype" not in event and "bot_id" not in event and "user" in event
+    """A person's direct message."""
+    return _is_said(event) and event.get("channel_type") == "im"
+
+
+def _is_reply(event: dict[str, Any]) -> bool:
+    """A person's words in a thread; one that mentions us comes as a mention, too."""
+    return _is_said(event) and event.get("thread_ts", event["ts"]) != event["ts"]
+
+
+def _is_said(event: dict[str, Any]) -> bool:
+    """Somebody's new message: not an edit, not a deletion, and not our own."""
+    said = event.get("type") == "message" and "user" in event and "text" in event
+    return said and "subtype" not in event and "bot_id" not in event
 
 
 def _shortcut(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:

@@ -9,7 +9,7 @@ from bot.planner.model import Usage
 from bot.planner.runbooks import Planned, Runbook, usable
 from bot.planner.validate import Catalogue
 from bot.planner.wire import Asked, Declined
-from bot.policy import Actor, Refused, authorize
+from bot.policy import Actor, Allowed, Refused, authorize
 from storage.config import Freeze, SignoffConfig
 from storage.errors import NotAllowed
 from storage.store import Store
@@ -43,6 +43,10 @@ class Bot:
     def usable(self) -> list[Runbook]:
         """The runbooks whose every step some worker here can do."""
         return usable(self.runbooks, self.catalogue().calls())
+
+    def may(self, user: str, verb: str, plan: PlanView | None) -> bool:
+        """Whether somebody may, without putting a refusal on record: for words that were not said to us."""
+        return authorize(self.people.actor(user), verb, plan, self.config) == Allowed()
 
     def demand(self, user: str, verb: str, plan: PlanView | None) -> Actor:
         """The person, if they may; NotAllowed with the reason otherwise."""

@@ -13,7 +13,7 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackRequestError
 
 from bot.cards.blocks import Block, section
-from bot.cards.card import card, simple
+from bot.cards.card import card, editing, simple
 from bot.cards.thread import message as thread_message
 from bot.cards.thread import notice
 from bot.cards.timeline import timeline
@@ -96,7 +96,7 @@ class Outbox:
             room = self.client.conversations_open(users=message.user)["channel"]["id"]
             self._post(message, "", message.text, [section(message.text)], channel=room)
         elif message.channel.startswith("D"):  # private already; and unlike a whisper it stays
-            self._post(message, "", message.text, [section(message.text)])
+            self._post(message, "", message.text, self._answer(message))
         else:
             self._whisper(message)
 
@@ -113,8 +113,14 @@ class Outbox:
             user=message.user,
             thread_ts=message.ts or None,
             text=self.store.redact.text(message.text),
+            blocks=self.store.redact.data(self._answer(message)),
         )
         self._shown(message, message.ts)
+
+    def _answer(self, message: Message) -> list[Block]:
+        """A sentence to one person; about a plan that may still be changed, with its Edit button."""
+        view = self.store.view(message.plan_id) if message.plan_id else None
+        return [section(message.text), *(editing(view) if view else [])]
 
     def _card(self, message: Message, view: PlanView) -> None:
         now = self.store.clock()

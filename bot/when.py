@@ -64,6 +64,8 @@ def resolve(text: str, now: datetime, *, zone: str, windows: Mapping[str, Window
     if found := _window(words, now, windows):
         return found
     words, zone = _take_zone(_digits(words), zone)
+    if found := _night(words, now, zone, windows):
+        return found
     try:
         start = _in(words, now) or _iso(words, zone) or _clock(words, now, zone)
         end = _end(start, windows) if start else None
@@ -114,6 +116,20 @@ def _window(words: str, now: datetime, windows: Mapping[str, Window]) -> When | 
         return None
     start, end = next_opening(windows[name], now)
     return When(start, end, windows[name].zone, words)
+
+
+def _night(words: str, now: datetime, zone: str, windows: Mapping[str, Window]) -> When | None:
+    """A night without an hour: the one window that opens in it; with none or several, a question."""
+    if not re.fullmatch(DAY, words) or "night" not in words:
+        return None
+    here = local(now, zone)
+    evening = max(_instant(_date(words, time(18), here), time(18), zone), now)
+    opening = [(*next_opening(window, evening), window.zone) for window in windows.values()]
+    opening = [found for found in opening if found[0] < evening + timedelta(hours=12)]
+    if len(opening) != 1:
+        raise BadTime(f"At what time? Please write it with the hour, as in “{words} at 2am”.")
+    start, end, there = opening[0]
+    return When(start, end, there, words)
 
 
 def _take_zone(words: str, zone: str) -> tuple[str, str]:

@@ -86,11 +86,13 @@ class Desk(Ledger):
             lately = col(Process.seen_at) > self.clock() - FRESH
             return rows(c, Process, col(Process.kind) == kind, lately)
 
-    def whisper(self, key: str, *, channel: str, user: str, text: str, thread: str = "") -> None:
-        """Answer one person alone; said once per key."""
-        self._once(
-            Message(key=key, kind="whisper", channel=channel, user=user, text=text, ts=thread, urgent=True)
-        )
+    def whisper(
+        self, key: str, *, channel: str, user: str, text: str, thread: str = "", plan_id: int = 0
+    ) -> None:
+        """Answer one person alone; said once per key. With a plan, its Edit button goes with it."""
+        about = Message(key=key, kind="whisper", plan_id=plan_id, channel=channel, user=user, text=text)
+        about.ts, about.urgent = thread, True
+        self._once(about)
 
     def tell(self, key: str, *, user: str, text: str) -> None:
         """Write to one person directly; said once per key."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, and_, or_, select
 from sqlmodel import col
 
 from storage.ledger import readable, rows
@@ -86,7 +86,7 @@ class PlanView:
 
 
 class Views(Stops):
-    """view, in_state, recent, open_plans, stops, events, head, event."""
+    """view, in_state, recent, open_plans, proposal_at, stops, events, head, event."""
 
     def view(self, plan_id: int) -> PlanView:
         with self._read() as c:
@@ -107,6 +107,15 @@ class Views(Stops):
         with self._read() as c:
             found = rows(c, Plan, col(Plan.state).in_(OPEN), order=col(Plan.id), limit=limit)
             return [self._view(c, plan) for plan in found]
+
+    def proposal_at(self, channel: str, thread: str) -> int:
+        """The newest proposed plan whose thread this is; 0 for none."""
+        card = and_(col(Message.plan_id) == col(Plan.id), col(Message.kind) == "card")
+        here = or_(col(Plan.thread) == thread, col(Message.ts) == thread)
+        wheres = (col(Plan.state) == PlanState.proposed, col(Plan.channel) == channel, here)
+        query = select(col(Plan.id)).join(Message, card).where(*wheres).order_by(col(Plan.id).desc())
+        with self._read() as c:
+            return c.execute(query).scalars().first() or 0 if thread else 0
 
     def stops(self) -> list[Stop]:
         """What is stopped now."""

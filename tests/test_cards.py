@@ -581,7 +581,7 @@ def changed(**fields: Any) -> list[str]:
         ({"parameters": {}}, "s1: service a → None"),
         ({"schedule": {"not_before": NOW}}, "s1: at once → Sun 15 Nov 23:00 UTC"),
         ({"failure_action": "abort"}, "s1: failure_action changed"),
-        ({"depends_on": ["s2"]}, "s1: depends_on changed"),
+        ({"depends_on": ["s2"]}, "s1: waits for s2"),
         ({"retries": {"attempts": 1}}, "s1: retries changed"),
         ({"success_criteria": ["x"]}, "s1: success_criteria changed"),
         ({"worker": "x"}, "s1: worker changed"),

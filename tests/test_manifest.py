@@ -125,6 +125,8 @@ def test_commands_and_events_are_those_that_are_listened_for(manifest: dict[str,
     assert manifest["settings"]["event_subscriptions"]["bot_events"] == [
         "app_home_opened",
         "app_mention",
+        "message.channels",
+        "message.groups",
         "message.im",
     ]
     assert manifest["settings"]["socket_mode_enabled"] is True

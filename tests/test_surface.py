@@ -92,6 +92,27 @@ def test_a_mention_in_a_thread_is_planned_there_and_the_bots_own_words_are_not_w
     assert len(world.store.recent(100)) == before + 1
 
 
+def test_words_in_the_thread_change_the_plan_and_never_approve_it(world: World, before: int) -> None:
+    world.asks(f"/plan {WISH}")
+    proposed(world, before)
+    card = world.plan().card
+    world.workspace.fault(duplicate=2)
+    world.bob.says("move step 3 to 2am EST", thread=card)
+    world.ann.sees("<@U0BOB> made revision 2")
+    world.bob.says("lgtm", thread=card)
+    world.bob.sees("Words approve nothing here")
+    world.gus.says("use canary instead", thread=card)
+    world.bob.says("use frobnication instead", thread=card)
+    told = world.bob.sees("I do not understand that as a change of this plan")
+
+    world.bob.clicks("edit", message=told["ts"])
+
+    assert world.bob.view()["callback_id"] == "edit"
+    assert world.plan().revision == 2
+    assert world.plan().step("deploy").spec.schedule.at == "2am EST"
+    world.bob.closes()
+
+
 def test_runbooks_and_windows_are_told(world: World) -> None:
     world.asks("/plan runbooks")
     world.ann.sees("`/plan deploy")

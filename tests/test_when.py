@@ -115,7 +115,6 @@ QUESTIONS = {
     "Saturday night maintenance window": "do not understand",
     "nightly window tomorrow": "do not understand",
     "next friday at 2am": "do not understand",
-    "tonight": "do not understand",
     "tomorrow": "do not understand",
     "asap": "do not understand",
     "not now": "do not understand",
@@ -131,6 +130,24 @@ QUESTIONS = {
 def test_what_is_not_clear_is_a_question(phrase, now):
     with pytest.raises(BadTime, match=QUESTIONS[phrase]):
         said(phrase, now)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start"),
+    [
+        ("tonight", "2026-11-16 07:00"),
+        ("tomorrow night", "2026-11-17 07:00"),
+        ("Friday night", "2026-11-21 07:00"),
+    ],
+)
+def test_a_night_without_an_hour_is_the_one_window_that_opens_in_it(phrase, start):
+    nightly = {"nightly": Window(start=time(2), hours=2, zone="America/New_York")}
+    found = resolve(phrase, WINTER, zone="America/New_York", windows=nightly)
+
+    assert f"{found.not_before:%Y-%m-%d %H:%M}" == start
+    for windows in ({}, nightly | {"late": Window(start=time(23), hours=1, zone="America/New_York")}):
+        with pytest.raises(BadTime, match="At what time"):
+            resolve(phrase, WINTER, zone="America/New_York", windows=windows)
 
 
 @pytest.mark.parametrize("phrase", ["", "now", "Now", "at once", "immediately"])

@@ -168,6 +168,13 @@ def _expiry(view: PlanView) -> str:
     return f" · expires <!date^{stamp}^{{date_short_pretty}} {{time}}|{utc}>"
 
 
+def editing(view: PlanView) -> list[Block]:
+    """The Edit button alone, while there is something to change."""
+    value = pack(view.id, view.revision, view.digest)
+    made = [actions(f"edit_{view.id}_r{view.revision}", button("Edit", "edit", value))]
+    return made if view.state == PlanState.proposed else []
+
+
 def _buttons(view: PlanView) -> list[Block]:
     if view.state != PlanState.proposed:
         return []

@@ -150,8 +150,10 @@ def _step_differences(old: StepSpec, new: StepSpec) -> Iterator[str]:
         was, is_ = old.parameters.get(name), new.parameters.get(name)
         if was != is_:
             yield f"{new.id}: {name} {was} → {is_}"
-    fields = ("worker", "action", "depends_on", "success_criteria", "failure_action", "retries")
-    for field in (*fields, "contract", "binding"):
+    if old.depends_on != new.depends_on:
+        yield f"{new.id}: waits for {', '.join(new.depends_on) or 'nothing'}"
+    fields = ["worker", "action", "success_criteria", "failure_action", "retries", "contract", "binding"]
+    for field in fields[:-1] if old.parameters != new.parameters else fields:  # the binding follows a name
         if getattr(old, field) != getattr(new, field):
             yield f"{new.id}: {field} changed"
 

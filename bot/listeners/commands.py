@@ -7,6 +7,8 @@ from typing import Any
 from bot.cards.blocks import escape
 from bot.cards.words import openings, standing, timing, title
 from bot.hands import Bot
+from bot.listeners.replies import on_reply, planned, theme, words
+from bot.planner.editing import Unclear
 from storage.errors import SignoffError
 from storage.stops import EVERYTHING
 
@@ -24,10 +26,21 @@ def on_command(bot: Bot, body: dict[str, Any]) -> str:
 
 def on_mention(bot: Bot, body: dict[str, Any]) -> str:
     """`@Signoff <request>`, a direct message, or "Plan this": as the command, in its thread."""
-    said = re.sub(r"<@[UW][A-Z0-9]+>", " ", body["text"]).strip()
+    said = words(body)
     if said.lower() in READING:
         return WORDS[said.lower()](bot, "", body)
-    return ask(bot, said, body)
+    return to_plan(bot, plan_id, body) if (plan_id := theme(bot, body)) else ask(bot, said, body)
+
+
+def to_plan(bot: Bot, plan_id: int, body: dict[str, Any]) -> str:
+    """Said to us in the thread of a proposal: a change of it, or a wish of its own."""
+    bot.demand(body["user"], "amend", bot.store.view(plan_id))
+    try:
+        return on_reply(bot, body)
+    except Unclear:
+        wish = words(body)
+        planned(bot, wish)  # if this is no plan either, the person hears of it
+        return ask(bot, wish, body)
 
 
 def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:

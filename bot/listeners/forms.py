@@ -4,12 +4,10 @@ import json
 from typing import Any
 
 from bot.cards.modal import edited, field_errors, read_values
-from bot.cards.words import differences
 from bot.hands import Bot
 from bot.listeners.clicks import approve
 from bot.listeners.commands import ask, stopping
-from bot.planner.prepare import prepare
-from bot.policy import only_later, terms
+from bot.listeners.revising import put
 from storage.errors import InvalidPlan, SignoffError
 from storage.views import PlanView
 
@@ -77,18 +75,11 @@ def amend(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, 
         raise SignoffError(
             f"Meanwhile <@{view.author}> made revision {view.revision}: {changed}. Open Edit again."
         )
-    catalogue, now = bot.catalogue(), bot.store.clock()
-    draft = edited(view.spec, values, catalogue)
+    draft = edited(view.spec, values, bot.catalogue())
     try:
-        spec = prepare(draft, catalogue, bot.config, now)
+        put(bot, user, view, view.spec, draft)
     except InvalidPlan as error:
         return field_errors(error.issues, draft, values)
-    if spec.digest() == view.digest:
-        raise SignoffError("Nothing was changed.")
-    authors = view.authors if only_later(view.spec, spec) else (*dict.fromkeys([*view.authors, user]),)
-    asked = terms(spec, catalogue, bot.config, authors=authors, now=now)
-    changes = differences(view.spec, spec)
-    bot.store.amend(view.id, spec, asked, author=user, after=revision, changes=changes)
     return {}
 
 

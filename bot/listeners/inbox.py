@@ -10,6 +10,7 @@ from bot.listeners.clicks import on_click
 from bot.listeners.commands import on_command, on_mention
 from bot.listeners.forms import on_filled
 from bot.listeners.home import on_home
+from bot.listeners.replies import on_reply, theme
 from bot.people import Unsure
 from storage.errors import SignoffError
 from storage.tables import Delivery
@@ -18,7 +19,8 @@ logger = logging.getLogger(__name__)
 
 PATIENCE = timedelta(seconds=30)  # how long an act waits for Slack to say whose it is
 HANDLERS = {
-    "command": on_command, "mention": on_mention, "click": on_click, "form": on_filled, "home": on_home
+    "command": on_command, "mention": on_mention, "reply": on_reply, "click": on_click, "form": on_filled,
+    "home": on_home,
 }  # fmt: skip
 
 
@@ -58,4 +60,5 @@ def whisper(bot: Bot, delivery: Delivery, text: str) -> None:
     # Direct messages are private already, and a thread there is easily missed.
     thread = "" if body["channel"].startswith("D") else body.get("thread", "")
     place = {"channel": body["channel"], "user": body["user"], "thread": thread}
-    bot.store.whisper(f"answer:{delivery.key}", text=text, **place)
+    plan_id = theme(bot, body) if delivery.kind in {"mention", "reply"} else 0
+    bot.store.whisper(f"answer:{delivery.key}", text=text, plan_id=plan_id, **place)

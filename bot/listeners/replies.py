@@ -1,0 +1,57 @@
+"""Words in a plan's thread: they may change the proposal, and never approve it."""
+
+import re
+from typing import Any
+
+from bot.cards.words import title
+from bot.foreign import clip
+from bot.hands import Bot
+from bot.listeners.revising import put
+from bot.planner import runbooks
+from bot.planner.editing import approves, meant, understand
+from bot.planner.pointing import Desk
+from storage.errors import InvalidPlan, Issue, SignoffError
+from storage.spec import PlanSpec
+
+BUTTON = "Words approve nothing here. If you mean it, please press Approve on the card of this plan."
+
+
+def theme(bot: Bot, body: dict[str, Any]) -> int:
+    """The proposal that these words are about, if they are: 0 for talk, and for a wish of its own."""
+    here = approves(words(body)) or meant(words(body))
+    return bot.store.proposal_at(body["channel"], body.get("thread", "")) if here else 0
+
+
+def on_reply(bot: Bot, body: dict[str, Any]) -> str:
+    """Somebody who may amend asks for a change. What others say there is not read."""
+    plan_id, said = theme(bot, body), words(body)
+    view = bot.store.view(plan_id) if plan_id else None
+    if view is None or view.spec is None or not bot.may(body["user"], "amend", view):
+        return ""
+    if approves(said):
+        return BUTTON
+    desk = Desk(view.spec, bot.catalogue(), bot.config, bot.store.clock(), lambda wish: planned(bot, wish))
+    try:
+        put(bot, body["user"], view, view.spec, understand(said, desk))
+    except InvalidPlan as error:
+        raise SignoffError(" ".join(problem(issue, view.spec) for issue in error.issues)) from None
+    return ""
+
+
+def planned(bot: Bot, wish: str) -> PlanSpec:
+    """What a runbook makes of a few words."""
+    return runbooks.plan(wish, bot.usable(), bot.config).spec
+
+
+def problem(issue: Issue, spec: PlanSpec) -> str:
+    """What is wrong, where people look for it: at a step, not at a path."""
+    found = re.match(r"steps\[(\d+)\]\.(?:parameters\.)?(\w+)", issue.path)
+    number = int(found[1]) if found else len(spec.steps)
+    if found is None or number >= len(spec.steps):
+        return f"{issue.message}."
+    return f"Step {number + 1} ({clip(title(spec.steps[number]), 60)}), {found[2]}: {issue.message}."
+
+
+def words(body: dict[str, Any]) -> str:
+    """What was said, without whom it was said to."""
+    return re.sub(r"<@[UW][A-Z0-9]+>", " ", body["text"]).strip()
