@@ -80,7 +80,9 @@ def stop(settings: BotSettings, words: str) -> int:
         raise SignoffError(
             "Please say why: signoff stop [everything | plan 7 | environment production] REASON"
         )
-    opened(settings).stop(scope, reason=reason, user=f"terminal:{getuser()}")
+    store = opened(settings)
+    with store.coming("terminal"):
+        store.stop(scope, reason=reason, user=f"terminal:{getuser()}")
     print(f"Stopped: {scope}. What runs goes on to its end; nothing starts until `signoff resume {scope}`.")
     return 0
 
@@ -92,7 +94,9 @@ def resume(settings: BotSettings, words: str) -> int:
         raise SignoffError(
             f"“{rest}” is no scope: signoff resume [everything | plan 7 | environment production]"
         )
-    opened(settings).resume(scope, user=f"terminal:{getuser()}")
+    store = opened(settings)
+    with store.coming("terminal"):
+        store.resume(scope, user=f"terminal:{getuser()}")
     print(f"Resumed: {scope}.")
     return 0
 

@@ -75,6 +75,9 @@ class Outbox:
         if message.kind in PERSONAL:
             self._personal(message)
             return
+        if message.kind == "say":
+            self._post(message, "", message.text, [section(message.text)])
+            return
         if message.kind in {"stop", "resume"}:
             self._post(message, "", *notice(message.kind, message.text, message.user))
             return

@@ -1,4 +1,4 @@
-"""The bot process: one app, and five loops that sleep until something was committed."""
+"""The bot process: one app, and six loops that sleep until something was committed."""
 
 import logging
 import signal
@@ -14,6 +14,7 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
+from bot.anchor import Anchor
 from bot.app import build
 from bot.cards.blocks import Block, permalink
 from bot.cards.home import Scene, home
@@ -40,7 +41,7 @@ from storage.views import PlanView
 
 TICK = 1.0
 # Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
-PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0}
+PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0}
 logger = logging.getLogger(__name__)
 
 
@@ -52,17 +53,24 @@ def run(settings: BotSettings) -> int:
     store = Store(engine, settings.now(), settings.redactor())
     client = web_client(settings)
     bot, outbox = make(store, client, config, thinker(settings, config, store), settings.state / "attempts")
+    store.adopt(config.version(), config.rules(), actor="bot")
+    file = config.audit.file or settings.state / "checkpoints.jsonl"
+    anchor = Anchor(store, file, config.audit.channel, config.people.admins)
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     work = {
         "hear": lambda: handle_all(bot), "think": lambda: think(bot), "tend": lambda: tend(bot),
         "speak": outbox.speak, "remind": seldom(lambda: remind(bot)),
+        "anchor": seldom(anchor.drop, config.audit.minutes * 60),
     }  # fmt: skip
     pulse = Pulse(**PATIENCE)
     loops = [pulse.beating(name, in_turn(engine, name, do)) for name, do in work.items()]
     with answering(Health(store, pulse), HealthSettings()), listening(settings, client, bot):
         spin(store, loops, stop, settings.orphaned)
+    anchor.drop()
+    if len(store.unsent()) == 1:  # the last word; where more waits, Slack is not there, and it waits, too
+        outbox.speak()
     return 0
 
 

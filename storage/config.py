@@ -123,6 +123,14 @@ class PolicyConfig(Document):
     production: tuple[str, ...] = ("production", "prod")
 
 
+class Audit(Document):
+    """How the journal is anchored outside the database."""
+
+    file: Path | None = None  # where checkpoints go; without it, checkpoints.jsonl beside the state
+    minutes: float = Field(default=5.0, gt=0, le=1440)
+    channel: str = ""  # a Slack channel that gets each checkpoint, too
+
+
 class ModelConfig(Document):
     """Which model plans, and what it may cost. Budgets are in USD and hold for the last 24 hours."""
 
@@ -142,14 +150,18 @@ class SignoffConfig(Document):
     windows: dict[str, Window] = Field(default_factory=dict)
     freezes: dict[str, Freeze] = Field(default_factory=dict)
     model: ModelConfig = ModelConfig()
+    audit: Audit = Audit()
     workers: tuple[str, ...] = ()
     runbooks: tuple[Path, ...] = ()
     inventory: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
 
     def version(self) -> str:
         """Names the policy in force."""
-        rules = self.model_dump(mode="json", include={"people", "policy", "windows", "freezes"})
-        return fingerprint(rules)[:12]
+        return fingerprint(self.rules())[:12]
+
+    def rules(self) -> dict[str, Any]:
+        """The policy in force, as the journal keeps it."""
+        return self.model_dump(mode="json", include={"people", "policy", "windows", "freezes"})
 
 
 def read_config(path: Path) -> SignoffConfig:

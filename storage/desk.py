@@ -29,7 +29,7 @@ def in_turn(stale: list[Message], now: datetime) -> list[Message]:
 
 
 class Desk(Ledger):
-    """deliver, handled / publish, alive / whisper, tell, attach, open_home / unsent, sending, note_shown."""
+    """deliver, handled / publish, alive / whisper, tell, say, attach, open_home / unsent, note_shown."""
 
     def deliver(self, key: str, kind: str, body: dict[str, Any]) -> bool:
         """Remember what Slack delivered; False when it was delivered before."""
@@ -97,6 +97,10 @@ class Desk(Ledger):
     def tell(self, key: str, *, user: str, text: str) -> None:
         """Write to one person directly; said once per key."""
         self._once(Message(key=key, kind="tell", channel="", user=user, text=text))
+
+    def say(self, key: str, *, channel: str, text: str) -> None:
+        """Say something in a channel that is about no plan; said once per key."""
+        self._once(Message(key=key, kind="say", channel=channel, text=text))
 
     def told(self, keys: Iterable[str]) -> set[str]:
         """Which of these were put into the outbox already."""

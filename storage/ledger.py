@@ -159,9 +159,25 @@ class Ledger:
         """What is written in here marks the delivery as handled in the same commit: both, or neither."""
         self._handled.key = key
         try:
-            yield
+            with self.coming(key.partition(":")[0]):
+                yield
         finally:
             self._handled.key = ""
+
+    @contextmanager
+    def coming(self, via: str) -> Iterator[None]:
+        """By which way people come to what is written in here: the journal says it with every event."""
+        self._handled.via = via
+        try:
+            yield
+        finally:
+            self._handled.via = ""
+
+    def _told(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What an event says: nothing secret, and the way in, if a person came."""
+        via = getattr(self._handled, "via", "")
+        told: dict[str, Any] = self.redact.data(data)
+        return told | {"via": via} if via else told
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
@@ -254,7 +270,7 @@ class Ledger:
             told: dict[str, Any] = {
                 "verb": note.verb,
                 "actor": note.actor,
-                "data": self.redact.data(note.data),
+                "data": self._told(note.data),
             }
             link = told | {"seq": note.seq, "at": at, "prev": chain.head}
             chain.head = event_hash(plan=note.plan, **link)

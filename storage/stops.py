@@ -11,9 +11,10 @@ from storage.audit import event_hash
 from storage.errors import Conflict
 from storage.ledger import ADD_EVENT, Ledger, rows, table
 from storage.states import PlanState
-from storage.tables import Message, Plan, Step, Stop, System
+from storage.tables import Event, Message, Plan, Step, Stop, System
 
 EVERYTHING = "everything"
+LATEST = col(Event.seq).desc()
 
 
 def covers(scope: str, step: Step) -> bool:
@@ -34,7 +35,7 @@ STOPPED = exists().where(
 
 
 class Stops(Ledger):
-    """stop, resume."""
+    """stop, resume, adopt."""
 
     def stop(self, scope: str, *, reason: str, user: str, channel: str = "") -> None:
         """Nothing in this scope starts from now on. What runs goes on to its end. The channel hears of it."""
@@ -59,14 +60,24 @@ class Stops(Ledger):
             self._journal_system(c, "resume", actor=user, data={"scope": scope})
             self._tell(c, channel, "resume", scope, user)
 
+    def adopt(self, version: str, rules: dict[str, Any], *, actor: str) -> None:
+        """The policy that holds from now on goes on record, whenever it is another one than before."""
+        with self._write() as c:
+            known = rows(
+                c, Event, col(Event.plan_id) == 0, col(Event.verb) == "policy", order=LATEST, limit=1
+            )
+            if not known or known[0].data["version"] != version:
+                data = {"version": version, "rules": rules}
+                self._journal_system(c, "policy", actor=actor, data=data)
+
     def _stopped(self, c: Connection, step: Step) -> Stop | None:
         return next((stop for stop in rows(c, Stop) if covers(stop.scope, step)), None)
 
-    def _journal_system(self, c: Connection, verb: str, *, actor: str, data: dict[str, str]) -> None:
+    def _journal_system(self, c: Connection, verb: str, *, actor: str, data: dict[str, Any]) -> None:
         bump = update(System).values(events=col(System.events) + 1).returning(table(System))
         system = typing.cast(System, c.execute(bump).one())
         link: dict[str, Any] = {"seq": system.events, "at": self.clock(), "prev": system.head}
-        event = link | {"verb": verb, "actor": actor, "data": self.redact.data(data)}
+        event = link | {"verb": verb, "actor": actor, "data": self._told(data)}
         head = event_hash(plan=0, **event)
         ADD_EVENT.run(c, plan_id=0, hash=head, **event)
         c.execute(update(System).values(head=head))

@@ -894,7 +894,7 @@ def test_a_refusal_is_on_record_and_leaves_the_delivery_to_be_answered(store):
         store.refuse(plan_id, "approve", user="GUS", reason="a guest")
         store.refuse(0, "stop", user="GUS", reason="a guest")
 
-    assert store.events(plan_id)[-1].data == {"verb": "approve", "reason": "a guest"}
+    assert store.events(plan_id)[-1].data == {"verb": "approve", "reason": "a guest", "via": "click"}
     assert [event.actor for event in store.events(0)] == ["GUS"]
     assert broken_link(store.events(plan_id)) is None
     assert [delivery.key for delivery in store.unhandled()] == ["click:2"]

@@ -14,7 +14,11 @@ from storage.views import PlanView
 
 def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:
     """Errors by field; none means that it was done and committed."""
-    values = read_values(form)
+    with bot.store.coming("form"):
+        return taken(bot, user, form, read_values(form))
+
+
+def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
     if form["callback_id"] in FILLED:
         return keep(bot, user, form, values)
     try:
