@@ -1,6 +1,7 @@
 """The only module that speaks to Slack. Rows say what shall be shown; it is rendered when it is sent."""
 
 import logging
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -157,7 +158,9 @@ class Outbox:
 
     def _log(self, message: Message) -> tuple[str, bytes]:
         text = read_log(message.text, self.artifacts) if self.artifacts else ""
-        return message.key.replace(":", "-") + ".txt", self.store.redact.text(text).encode()
+        kind = re.sub(r"[^\w-]", "", Path(message.text).stem)[:40] or "log"
+        name = message.key.replace("log:", f"{kind}-", 1).replace(":", "-") + ".txt"
+        return name, self.store.redact.text(text).encode()
 
     def _has_file(self, channel: str, thread: str, name: str) -> bool:
         found = self.client.conversations_replies(channel=channel, ts=thread, limit=200)["messages"]

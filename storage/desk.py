@@ -134,10 +134,15 @@ class Desk(Ledger):
             return
 
     def unsent(self) -> list[Message]:
-        """Messages that Slack does not show as wanted, and may be sent now: urgent ones first."""
+        """Messages that Slack does not show as wanted, and may be sent now: urgent ones first.
+
+        What is urgent takes the earlier words of its plan along, so that a thread keeps its order.
+        """
         with self._read() as c:
             stale = rows(c, Message, col(Message.wanted) > col(Message.shown), order=col(Message.id))
-        return sorted(in_turn(stale, self.clock()), key=lambda message: (not message.urgent, message.id))
+        due = in_turn(stale, self.clock())
+        hurried = {message.plan_id for message in due if message.urgent and message.plan_id}
+        return sorted(due, key=lambda m: (not (m.urgent or m.plan_id in hurried), m.id))
 
     def sending(self, message: Message) -> None:
         """About to call Slack: after a crash, this row is looked up before it is posted again."""

@@ -279,7 +279,7 @@ class PlanVerbs(Previews):
         elif choice == "skip":
             self._move_step(c, step, "skip", choice="skip")
         elif choice == "confirm" and asks(step.report):
-            told = AnyReport.ok(f"confirmed by <@{user}>", {}).model_dump(mode="json")
+            told = AnyReport.ok("confirmed", {}).model_dump(mode="json")
             self._move_step(c, step, "confirm", choice="", report=told, ended_at=self.clock())
         elif choice in {"abort", "rollback"}:
             c.execute(update(Step).where(col(Step.id) == step.id).values(choice=choice))

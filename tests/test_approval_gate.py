@@ -88,7 +88,7 @@ def test_it_goes_on_when_somebody_who_may_approve_says_so(attempts: Attempts) ->
     found: Any = attempts.store.view(plan_id).step("gate").report
 
     assert states(attempts.store, plan_id) == {"gate": "succeeded", "after": "pending"}
-    assert found.summary == "confirmed by <@BOB>"
+    assert found.summary == "confirmed"
 
 
 def test_it_ends_when_somebody_says_no(attempts: Attempts) -> None:

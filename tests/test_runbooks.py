@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from bot.listeners.commands import own
 from bot.planner import runbooks
 from bot.planner.asking import Missing
 from bot.planner.evaluation import config as demo_config
@@ -50,6 +51,15 @@ def test_a_dozen_runbooks_are_shipped_and_each_has_examples_for_and_against():
 @pytest.mark.parametrize("book", BOOKS, ids=lambda book: book.id)
 def test_every_example_becomes_its_own_plan_and_what_must_not_does_not(book):
     assert [trial for trial in rehearse(STAGE, [book]) if trial.wrong] == []
+
+
+def test_every_example_is_a_wish_also_behind_the_slash_command():
+    """`/plan list the backups of auth_prod` is not `/plan list`."""
+    said = [str(example).partition(" ") for book in BOOKS for example in book.examples]
+
+    assert [(word, rest) for word, _, rest in said if own(word.lower(), rest)] == []
+    assert own("list", "")
+    assert own("show", "7")
 
 
 def test_the_command_prints_a_table_and_fails_on_an_example_that_does_not_hold():

@@ -1053,6 +1053,17 @@ def test_urgent_messages_go_first(store, clock):
     ]
 
 
+def test_an_urgent_message_does_not_overtake_the_earlier_words_of_its_thread(store, clock):
+    plan_id = approved(store, step("s1"), step("s2", depends_on=("s1",)))
+    succeed(store, plan_id, "s1")
+    fail(store, plan_id, "s2")
+    clock.advance(5)
+
+    kinds = [(message.kind, message.urgent) for message in store.unsent() if message.kind == "outcome"]
+
+    assert kinds == [("outcome", False), ("outcome", True)]
+
+
 def test_a_message_is_stale_until_slack_shows_it(store, clock):
     ask(store)
     clock.advance(1)

@@ -19,15 +19,20 @@ SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+)\b\s*", re.I)
 def on_command(bot: Bot, body: dict[str, Any]) -> str:
     """`/plan …`: one of our own words, or a wish; then the card is the answer."""
     word, _, rest = body["text"].strip().partition(" ")
-    if word.lower() in WORDS:
+    if own(word.lower(), rest.strip()):
         return WORDS[word.lower()](bot, rest.strip(), body)
     return ask(bot, body["text"], body)
+
+
+def own(word: str, rest: str) -> bool:
+    """Whether this is said to us: `list` is, "list the backups of auth_prod" is a wish."""
+    return word in WORDS and (word not in BARE or not rest) and (word != "show" or " " not in rest)
 
 
 def on_mention(bot: Bot, body: dict[str, Any]) -> str:
     """`@Signoff <request>`, a direct message, or "Plan this": as the command, in its thread."""
     said = words(body)
-    if said.lower() in READING:
+    if said.lower() in BARE:
         return WORDS[said.lower()](bot, "", body)
     return to_plan(bot, plan_id, body) if (plan_id := theme(bot, body)) else ask(bot, said, body)
 
@@ -141,5 +146,4 @@ WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "stop": stopping,
     "resume": resuming,
 }
-# What a mention or a direct message may say instead of a wish: it only reads.
-READING = {"help", "list", "runbooks", "windows"}
+BARE = {"help", "list", "runbooks", "windows"}  # with more words behind them, they begin a wish

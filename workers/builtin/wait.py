@@ -58,7 +58,7 @@ class Wait(Worker):
         began = _began(ctx)
         until, said = began + timedelta(seconds=params.seconds), ""
         while (left := (until - ctx.now()).total_seconds()) > 0:
-            said = _tell(ctx, said, f"about {-(-left // 10) * 10:.0f} s left")
+            said = _tell(ctx, said, f"about {min(params.seconds, -(-left // 10) * 10):.0f} s left")
             if not pause(min(left, SLICE), ctx):
                 gone = SecondsData(seconds=params.seconds - left)
                 return Report.failed(f"The wait was stopped {left:.0f} s before its end.", gone)
