@@ -244,12 +244,10 @@ def test_cargo_is_counted_as_it_counts(tmp_path: Path) -> None:
 
     assert told(report) == {"passed": 3, "failed": 2, "skipped": 1}
     named = {failure.name: failure for failure in report.data.failures}
-    assert named["tests::bad"].place in {
-        "src/lib.rs:9",
-        "",
-    }  # older compilers name the place on a line of its own
+    assert named["tests::bad"].place == "src/lib.rs:9"
     assert "two is not three" in named["tests::bad"].message
-    assert 'Error: "no database"' in named["tests::err"].message
+    # Compilers before 1.70 print what a test returned to nobody's account, and blame its status code.
+    assert re.search('Error: "no database"|non-zero status code', named["tests::err"].message)
     assert (broken.data.errors, broken.data.failures[0].place) == (1, "src/lib.rs:1")
     assert "nowhere" in broken.data.failures[0].message
 

@@ -31,6 +31,10 @@ CARGO_TEST = re.compile(r"^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|igno
 CARGO_RESULT = re.compile(r"^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored;")
 CARGO_ENDS: dict[str, Outcome] = {"ok": "passed", "FAILED": "failed", "ignored": "skipped"}
 CARGO_PANIC = re.compile(r"^thread '(.+?)' .*panicked at (?:'(.*)', )?(\S+?:\d+):\d+:?$")
+CARGO_OPENS = re.compile(
+    r"^thread '(.+?)' panicked at '(.*)$"
+)  # compilers before 1.73, words of several lines
+CARGO_CLOSES = re.compile(r"^(.*)', (\S+?:\d+):\d+$")
 
 
 class Go(Tool):
@@ -161,6 +165,7 @@ class Cargo(Tool):
         self.summary: Counter[str] = Counter()
         self.expected = 0
         self.binary = self.error = self.place = self.panicked = ""
+        self.quoted: list[str] = []
 
     def hear(self, line: str) -> str:
         if found := re.match(r"^ +(?:Running|Doc-tests) (.+)$", line):
@@ -183,9 +188,13 @@ class Cargo(Tool):
         return Found([Case("build", "errors", "", self.place, self.error)]) if self.error else None
 
     def _reason(self, line: str) -> None:
-        if found := CARGO_PANIC.match(line):
+        if self.quoted:
+            self._quote(line)
+        elif found := CARGO_PANIC.match(line):
             self.panicked = found[1]
             self._blame(found[1], found[3], found[2] or "")
+        elif found := CARGO_OPENS.match(line):
+            self.panicked, self.quoted = found[1], [found[2]]
         elif found := re.match(r"^---- (.+) stdout ----$", line):
             self.panicked = found[1]
         elif found := re.match(r"^error(?:\[E\d+\])?: (.+)", line):
@@ -195,6 +204,13 @@ class Cargo(Tool):
         elif self.panicked and line.strip() and not line.startswith("thread "):
             self._blame(self.panicked, "", line)
             self.panicked = ""
+
+    def _quote(self, line: str) -> None:
+        closes = CARGO_CLOSES.match(line)
+        self.quoted.append((closes[1] if closes else line).strip())
+        if closes:
+            self._blame(self.panicked, closes[2], " ".join(self.quoted))
+            self.quoted, self.panicked = [], ""
 
     def _blame(self, name: str, place: str, message: str) -> None:
         if case := self.cases.get((self.binary, name)):
