@@ -16,14 +16,14 @@ from tests.fakes import attempts, verbs
 from tests.postgres import fresh_database
 from tests.test_crash import effects, hold
 from tests.test_health import free_port, get
-from tests.test_story import witnessed
+from tests.test_story import with_witness
 from tests.world import World
 
 
 @contextmanager
 def cluster(server: str, home: Path, carrier: str) -> Iterator[World]:
     """A world on PostgreSQL whose workers get their steps by this carrier."""
-    world = witnessed(home, database_url=fresh_database(server))
+    world = with_witness(home, database_url=fresh_database(server))
     world.use({"SIGNOFF_CARRIER": carrier})
     bot = child(world, "bot")
     bot.env = {**bot.env, "SIGNOFF_HEALTH_PORT": str(free_port())}

@@ -239,7 +239,9 @@ def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:
 @cache
 def demo_config() -> SignoffConfig:
     """The demo's configuration: one suite, one database, one service, a nightly window."""
-    return SignoffConfig.model_validate(tomllib.loads(DEMO.format(home="/demo", practice=8701)))
+    return SignoffConfig.model_validate(
+        tomllib.loads(DEMO.format(home="/demo", practice=8701, python="python3"))
+    )
 
 
 @cache

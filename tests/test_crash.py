@@ -9,7 +9,7 @@ import pytest
 from storage.audit import broken_link
 from storage.views import PlanView
 from tests.postgres import fresh_database
-from tests.test_story import DEPLOY, live_version, witnessed
+from tests.test_story import DEPLOY, live_version, with_witness
 from tests.world import World
 
 pytestmark = pytest.mark.crash
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.crash
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     url = fresh_database(request.getfixturevalue("postgres")) if request.param == "postgres" else ""
-    with witnessed(tmp_path, database_url=url) as found:
+    with with_witness(tmp_path, database_url=url) as found:
         yield found
 
 

@@ -20,7 +20,7 @@ from storage.store import Store
 from tests.carriers import until
 from tests.fakes import approve, messages, plan_spec, step, terms
 from tests.test_health import free_port, get
-from tests.world import WITNESS
+from tests.world import WITNESS, witnessed
 
 pytestmark = pytest.mark.crash
 
@@ -31,7 +31,7 @@ class Place:
     def __init__(self, home: Path, **more: str) -> None:
         plant(home, 0)
         path = home / "signoff.toml"
-        path.write_text(path.read_text().replace('"k8s-deployer"]', '"k8s-deployer", "witness"]'))
+        path.write_text(witnessed(path.read_text()))
         ours = {"SIGNOFF_STATE": str(home), "SIGNOFF_CONFIG": str(path), "PYTHONPATH": str(WITNESS),
                 "WITNESS_PLACE": str(home)}  # fmt: skip
         self.home, self.env = home, {**os.environ, **ours, **more}

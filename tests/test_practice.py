@@ -5,6 +5,7 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tests.control_plane import practice_cluster, until
 from tests.deploy_site import Site
 from workers.base import Permanent
 from workers.practice import PracticeCluster
+from workers.practice.records import errors
 
 SEED = "auth-service=v2.1.3"
 
@@ -120,3 +122,20 @@ def test_a_killed_cluster_goes_on_where_it_would_be(state: Path) -> None:
 def kill(child: subprocess.Popen[str]) -> None:
     child.kill()
     child.wait()
+
+
+def test_its_metrics_are_fourteen_days_of_which_the_last_are_worse() -> None:
+    rows = errors(date(2026, 11, 16))
+
+    assert (rows[0]["day"], rows[-1]["day"]) == ("2026-11-02", "2026-11-15")
+    assert sum(int(row["errors"]) for row in rows[7:]) > sum(int(row["errors"]) for row in rows[:7])
+
+
+def test_its_hook_takes_messages_and_shows_them(practice: str) -> None:
+    told = urllib.request.Request(  # noqa: S310 # the cluster's own http address
+        f"{practice}/hook", b'{"text": "v2.1.5 is in production"}', {"Content-Type": "application/json"}
+    )
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(told, timeout=5).close()
+
+    assert fetch(f"{practice}/hook") == (200, "v2.1.5 is in production\n")
+    assert fetch(f"{practice}/hook", body=b"{}")[0] == 404

@@ -180,4 +180,4 @@ def test_the_example_configuration_and_the_demo_hold_no_secret():
     example = Path(__file__).parent.parent / "signoff.example.toml"
 
     assert secret_in(tomllib.loads(example.read_text(encoding="utf-8"))) == []
-    assert secret_in(tomllib.loads(CONFIG.format(home="/demo", practice=8701))) == []
+    assert secret_in(tomllib.loads(CONFIG.format(home="/demo", practice=8701, python="python3"))) == []

@@ -10,7 +10,7 @@ import pytest
 
 from storage.audit import broken_link
 from tests.postgres import fresh_database
-from tests.world import WITNESS, World
+from tests.world import WITNESS, World, witnessed
 
 DEPLOY = "/plan deploy auth-service v2.1.4 to production"
 
@@ -30,17 +30,20 @@ def small(tmp_path: Path) -> Iterator[World]:
 
 @pytest.fixture
 def stumbling(tmp_path: Path) -> Iterator[World]:
-    with witnessed(tmp_path) as found:
+    with with_witness(tmp_path) as found:
         yield found
 
 
-def witnessed(home: Path, **options: str) -> World:
+@pytest.fixture(scope="module")
+def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """One for all wishes that never become a plan."""
+    with with_witness(tmp_path_factory.mktemp("idle")) as found:
+        yield found
+
+
+def with_witness(home: Path, **options: str) -> World:
     """A world whose workers include the witness."""
-
-    def config(text: str) -> str:
-        return text.replace('"k8s-deployer"]', f'"k8s-deployer", "witness"]\nrunbooks = ["{WITNESS}"]')
-
-    world = World(home, config=config, **options)
+    world = World(home, config=witnessed, **options)
     world.use({"PYTHONPATH": str(WITNESS), "WITNESS_PLACE": str(home)})
     return world
 
@@ -194,14 +197,14 @@ def test_a_rejection_carries_its_reason_to_the_requester(small: World) -> None:
         ("/plan deploy auth-service v2.1.4 to production at full moon", "do not understand the time"),
     ],
 )  # fmt: skip
-def test_a_request_that_cannot_be_planned_gets_a_sentence_and_no_card(
-    small: World, said: str, answer: str
+def test_a_request_that_cannot_be_planned_gets_a_sentence_and_nothing_to_approve(
+    idle: World, said: str, answer: str
 ) -> None:
-    small.asks(said)
+    idle.asks(said)
 
-    small.ann.sees(answer)
+    idle.ann.sees(answer)
 
-    assert small.workspace.messages() == []
+    assert "approve" not in json.dumps(idle.workspace.messages())
 
 
 @pytest.mark.parametrize(
@@ -212,13 +215,13 @@ def test_a_request_that_cannot_be_planned_gets_a_sentence_and_no_card(
         ("/plan say it wrongly", "steps[0].parameters"),
     ],
 )
-def test_a_plan_that_is_not_valid_never_reaches_the_channel(stumbling: World, said: str, answer: str) -> None:
-    stumbling.asks(said)
+def test_a_plan_that_is_not_valid_can_never_be_approved(idle: World, said: str, answer: str) -> None:
+    idle.asks(said)
 
-    stumbling.ann.sees(answer)
+    idle.ann.sees(answer)
 
-    assert stumbling.workspace.messages() == []
-    assert stumbling.plan().state == "cancelled"
+    assert "approve" not in json.dumps(idle.workspace.messages())
+    assert idle.plan().state == "cancelled"
 
 
 def test_a_plan_that_changes_nothing_runs_at_once(small: World) -> None:

@@ -17,6 +17,12 @@ from storage.views import PlanView
 WITNESS = Path(__file__).parent / "witness"
 
 
+def witnessed(config: str) -> str:
+    """The configuration with the witness among the workers, and with its runbooks."""
+    named = config.replace('"approval-gate",\n', '"approval-gate", "witness",\n')
+    return named.replace("runbooks = [", f'runbooks = ["{WITNESS}", ')
+
+
 class World:
     """A demo without its terminal. `ann` asks; `bob` and `carol` may approve; `gus` is a guest."""
 

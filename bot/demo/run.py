@@ -39,6 +39,8 @@ SUGGESTIONS = (
     "/plan deploy auth-service v2.1.4 to production",
     "/plan run the full tests on staging",
     "/plan back up auth_prod tonight at 2am EST",
+    "/plan promote auth-service v2.1.5 to production",
+    "/plan summarise /errors from metrics",
     "/plan help",
 )
 GUIDE = (

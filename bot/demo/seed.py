@@ -5,16 +5,21 @@ import secrets
 import shutil
 import socket
 import sqlite3
+import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-SAMPLE = Path(__file__).parent / "sample" / "auth-service"
+SAMPLE = Path(__file__).parent / "sample"
 USERS = 2000
 
 CONFIG = """\
 # The demo's configuration. Delete the directory, or run `signoff demo --reset`, to start anew.
 zone = "America/New_York"
-workers = ["test-runner", "db-backup", "k8s-deployer"]
+workers = [
+  "test-runner", "db-backup", "k8s-deployer", "command", "http-check", "data-retrieval", "data-processing",
+  "summary", "wait", "notify", "approval-gate",
+]
+runbooks = ["{home}/runbooks"]
 
 [people]
 approvers = ["U0BOB", "U0CAROL"]
@@ -44,10 +49,26 @@ image = "registry.example/auth-service"
 replicas = 2
 port = 8080
 database = "auth_prod"
+endpoint = "auth-prod"
 
 [inventory.clusters.practice]
 kind = "practice"
 url = "http://127.0.0.1:{practice}"
+
+[inventory.endpoints.auth-prod]
+url = "http://127.0.0.1:{practice}/version"
+environment = "production"
+
+[inventory.endpoints.ops-hook]
+url = "http://127.0.0.1:{practice}/hook"
+message_field = "text"
+
+[inventory.sources.metrics]
+url = "http://127.0.0.1:{practice}/metrics"
+
+[inventory.commands.migrate-auth]
+argv = ["{python}", "{home}/auth-service/migrate.py", "{home}/auth_prod.db"]
+environment = "production"
 """
 
 
@@ -64,10 +85,11 @@ def plant(home: Path, port: int | None) -> Seed:
     """Make the directory ready; what is there already stays."""
     home.mkdir(parents=True, exist_ok=True)
     seed = _seed(home, port)
-    config = CONFIG.format(home=home, practice=seed.practice)
+    config = CONFIG.format(home=home, practice=seed.practice, python=sys.executable)
     (home / "signoff.toml").write_text(config, encoding="utf-8")
-    if not (home / "auth-service").exists():
-        shutil.copytree(SAMPLE, home / "auth-service", ignore=shutil.ignore_patterns("__pycache__"))
+    for part in SAMPLE.iterdir():
+        if not (home / part.name).exists():
+            shutil.copytree(part, home / part.name, ignore=shutil.ignore_patterns("__pycache__"))
     if not (home / "auth_prod.db").exists():
         _database(home / "auth_prod.db")
     return seed

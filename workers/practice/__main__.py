@@ -5,12 +5,15 @@ import json
 import os
 import threading
 import time
+from collections import deque
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from workers.base import Permanent
 from workers.practice.page import page
+from workers.practice.records import errors
 from workers.practice.world import START, World
 
 VERBS = {"get", "find", "apply", "patch", "scale", "logs"}
@@ -22,6 +25,7 @@ class Practice:
 
     def __init__(self, path: Path, seeds: list[tuple[str, str]], pace: float) -> None:
         self.path, self.lock, self.saved = path, threading.Lock(), ""
+        self.told: deque[str] = deque(maxlen=50)  # what the hook was told
         self.world = World(json.loads(path.read_text()) if path.exists() else {}, pace=pace)
         if not self.world.objects:
             for service, version in seeds:
@@ -79,11 +83,22 @@ def seed(text: str) -> tuple[str, str]:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """`/` is the page, `/version` what the service itself would say, `/cluster/…` what the deployer asks."""
+    """`/` is the page, `/version` what the service itself would say, `/cluster/…` what the deployer asks.
+
+    Around it: `/metrics/errors` are the error rates of two weeks, `/hook` takes messages and shows them.
+    """
 
     practice: Practice
 
     def do_GET(self) -> None:
+        if self.path == "/metrics/errors":
+            self.answer_json(200, errors(datetime.now(UTC).date()))
+        elif self.path.strip("/") == "hook":
+            self.answer(200, "".join(f"{text}\n" for text in self.practice.told), "text/plain; charset=utf-8")
+        else:
+            self.look()
+
+    def look(self) -> None:
         world = self.practice.look()
         first, _, rest = self.path.strip("/").partition("/")
         asked = rest if first == "version" else first
@@ -112,10 +127,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         kind, namespace, verb = (*self.path.strip("/").split("/"), "", "", "")[:3]
         # A foreign web page can post, but not as JSON without asking first.
-        if kind != "cluster" or verb not in VERBS or self.headers["Content-Type"] != "application/json":
+        known = kind == "hook" or (kind == "cluster" and verb in VERBS)
+        if not known or self.headers["Content-Type"] != "application/json":
             self.answer_json(404, {"error": f"The practice cluster knows no '{self.path}'."})
             return
         arguments = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if kind == "hook":
+            self.practice.told.append(str(arguments.get("text", "")))
+            self.answer_json(200, {"ok": True})
+            return
         try:
             self.answer(200, self.practice.ask(namespace, verb, arguments), "application/json")
         except Permanent as refusal:
