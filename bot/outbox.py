@@ -44,6 +44,7 @@ class Outbox:
     client: WebClient
     home: Callable[[str, str], Block] | None = None  # (person, their direct messages) → the home tab
     artifacts: Path | None = None  # where the workers of this machine keep the logs of their steps
+    on_call: str = ""  # the user group that a question calls
 
     def speak(self) -> None:
         """One round over everything stale."""
@@ -137,7 +138,9 @@ class Outbox:
         event = self.store.event(message.plan_id, message.seq)
         for key, path in attachments(message.kind, view, event):
             self.store.attach(key, plan_id=view.id, channel=message.channel, text=path)
-        text, blocks = thread_message(message.kind, view, event, self.store.clock())
+        answer = self.store.answer_to(view.id, message.step, message.seq) if message.step else None
+        now = self.store.clock()
+        text, blocks = thread_message(message.kind, view, event, now, answer=answer, on_call=self.on_call)
         self._post(message, view.thread or view.card, text, blocks)
 
     def _file(self, message: Message, view: PlanView) -> None:

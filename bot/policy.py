@@ -42,6 +42,7 @@ ROLES: dict[str, frozenset[str]] = {
     "cancel": frozenset({"requester", "approver", "admin"}),
     "answer": frozenset({"requester", "approver"}),
     "resolve": frozenset({"approver"}),
+    "take_over": frozenset({"approver"}),
     "stop": frozenset({"admin"}),
     "resume": frozenset({"admin"}),
 }
@@ -148,4 +149,4 @@ def _refusal(verb: str, plan: PlanView | None, config: SignoffConfig) -> str:
     }
     people = dict.fromkeys(user for role in able if role in ROLES.get(verb, ()) for user in able[role])
     names = " or ".join(f"<@{user}>" for user in people) or "nobody (no such people are configured)"
-    return f"You may not {verb}{' this plan' if plan else ''}. Those who may: {names}."
+    return f"You may not {verb.replace('_', ' ')}{' this plan' if plan else ''}. Those who may: {names}."

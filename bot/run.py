@@ -144,7 +144,9 @@ def make(
     except (SlackApiError, OSError) as error:
         raise BadConfig(f"Slack does not accept the bot token, or cannot be reached: {error}") from None
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
-    outbox = Outbox(store, client, homes(store, config, books, str(known["url"])), artifacts)
+    outbox = Outbox(
+        store, client, homes(store, config, books, str(known["url"])), artifacts, config.policy.on_call
+    )
     return Bot(
         store, config, People(client, str(known["team_id"])), outbox.open_view, books, ask_model
     ), outbox

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from storage.clock import Clock, jumping, wall
@@ -121,6 +121,7 @@ class PolicyConfig(Document):
     approvals: Approvals = Approvals()
     expires_hours: float = Field(default=24.0, gt=0, le=720)
     production: tuple[str, ...] = ("production", "prod")
+    on_call: Annotated[str, StringConstraints(pattern=r"^(S[A-Z0-9]+)?$")] = ""  # a Slack user group
 
 
 class Audit(Document):

@@ -2,8 +2,9 @@
 
 from storage.desk import Desk
 from storage.recovery import RecoveryVerbs
+from storage.takeover import TakeOver
 from storage.views import Views
 
 
-class Store(RecoveryVerbs, Views, Desk):
+class Store(RecoveryVerbs, TakeOver, Views, Desk):
     """The table at which bot and workers sit."""

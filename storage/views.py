@@ -221,6 +221,7 @@ def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tu
         "retry": not missed,
         "skip": not step.undo and can_skip(spec, changing, step.key),
         "rollback": not step.undo and undoable,
+        "take_over": True,
         "abort": True,
     }
     return tuple(choice for choice, possible in offered.items() if possible)

@@ -683,7 +683,7 @@ def test_a_failed_rollback_stalls_until_a_person_answers(store):
     view = store.view(plan_id)
 
     assert view.state == PlanState.stalled
-    assert view.step("undo-two").choices == ("retry", "abort")
+    assert view.step("undo-two").choices == ("retry", "take_over", "abort")
     assert due(store) == []
     store.answer(plan_id, "undo-two", "retry", user="BOB")
     succeed(store, plan_id, "undo-two")
@@ -730,7 +730,7 @@ def test_a_failure_asks_and_nothing_runs_until_somebody_answers(store):
     view = store.view(plan_id)
 
     assert (view.state, view.reason) == (PlanState.stalled, "step s1 failed")
-    assert view.step("s1").choices == ("retry", "skip", "abort")
+    assert view.step("s1").choices == ("retry", "skip", "take_over", "abort")
     assert due(store) == []
     assert claim(store, plan_id, "s2") is None
 

@@ -1,31 +1,42 @@
 """The messages in a plan's thread: one per outcome, each with the question it raises."""
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, section
+from bot.cards.escalation import advice, answered, asking, mention
 from bot.cards.words import OUTCOMES, lasting, standing, title, took
 from bot.foreign import clip
 from storage.states import StepState
 from storage.tables import Event
 from storage.views import PlanView, StepView
 
-LABELS = {"confirm": "Go On", "retry": "Retry", "skip": "Skip", "rollback": "Roll Back", "abort": "Abort"}
+Draw = Callable[[PlanView, Event | None], tuple[list[str], list[Block]]]
 OURS = {"policy": "Policy", "clock": "The clock", "rules": "The rules", "planner": "The planner"}
 RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}
 
 
-def message(kind: str, view: PlanView, event: Event | None, now: datetime) -> tuple[str, list[Block]]:
-    """The thread message of that kind."""
-    draw = {
-        "outcome": _outcome,
-        "question": _question,
+def message(
+    kind: str,
+    view: PlanView,
+    event: Event | None,
+    now: datetime,
+    *,
+    answer: Event | None = None,
+    on_call: str = "",
+) -> tuple[str, list[Block]]:
+    """The thread message of that kind. `answer` is what a person has said to it, `on_call` whom it calls."""
+    drawings: dict[str, Draw] = {
+        "outcome": partial(_outcome, on_call=on_call),
+        "question": partial(_question, on_call=on_call),
         "summary": _summary,
         "decision": _decision,
         "changes": _changes,
         "waits": _waits,
-    }[kind]
-    lines, more = draw(view, event)
-    return clip(lines[0], 300), [section("\n".join(lines)), *more]
+    }
+    lines, more = drawings[kind](view, event)
+    return clip(lines[0], 300), [section("\n".join(lines)), *more, *([] if more else answered(answer))]
 
 
 def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
@@ -37,7 +48,7 @@ def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
     return said, [section(said)]
 
 
-def _outcome(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+def _outcome(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list[str], list[Block]]:
     data = event.data if event else {}
     if not view.has(data["step"]):  # of an earlier revision
         return [f"*{escape(data['step'])}*: {escape(str(data.get('summary') or data.get('reason', '')))}"], []
@@ -47,12 +58,10 @@ def _outcome(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
         return [f":white_check_mark: *{escape(title(step.spec))}*: {escape(summary)}{_took(step)}"], []
     failed = f":x: *{escape(title(step.spec))}* failed: {escape(summary)}{_took(step)}"
     lines = [f":raised_hand: *{escape(title(step.spec))}*: {escape(summary)}" if data.get("asks") else failed]
-    if step.report and step.report.recommendations:
-        lines += [f"• {escape(advice)}" for advice in step.report.recommendations]
     if step.choices:
-        lines.append("How shall it go on? Nothing runs until somebody answers.")
-        return lines, [_answers(view, step)]
-    return lines, []
+        more, buttons = asking(view, step, on_call)
+        return [*lines, *more], buttons
+    return [*lines, *advice(step)], []
 
 
 def _waits(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
@@ -61,10 +70,10 @@ def _waits(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]
     return [f":warning: *{escape(name)}* waits and does not start: {escape(str(data.get('reason', '')))}"], []
 
 
-def _question(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+def _question(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list[str], list[Block]]:
     data = event.data if event else {}
     if not view.has(str(data.get("step"))):
-        return [f":warning: I cannot go on: {escape(str(data.get('reason', '')))}"], []
+        return [f":warning: {mention(on_call)}I cannot go on: {escape(str(data.get('reason', '')))}"], []
     step = view.step(data["step"])
     lines = [
         f":warning: *{escape(title(step.spec))}* was interrupted, and may or may not have happened.",
@@ -77,7 +86,8 @@ def _question(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
         return [*lines, "Looking again…"], []
     value = pack(view.id, view.revision, view.digest, step.spec.id)
     buttons = [button(label, f"resolve_{answer}", value) for answer, label in RESOLVE.items()]
-    return [*lines, "Please look, and say what happened:"], [actions(f"resolve_{step.spec.id}", *buttons)]
+    ask = f"{mention(on_call)}Please look, and say what happened:"
+    return [*lines, ask], [actions(f"resolve_{step.spec.id}", *buttons)]
 
 
 def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
@@ -123,12 +133,6 @@ def _changes(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
     actor = event.actor if event else view.author
     lines = [f":repeat: <@{actor}> made revision {data.get('revision', view.revision)}:", *changed]
     return lines, [context("Earlier approvals no longer count, and earlier buttons do nothing.")]
-
-
-def _answers(view: PlanView, step: StepView) -> Block:
-    value = pack(view.id, view.revision, view.digest, step.spec.id)
-    made = [button(LABELS[choice], f"answer_{choice}", value) for choice in step.choices]
-    return actions(f"answer_{step.spec.id}_{step.attempt}", *made)
 
 
 def _line(step: StepView) -> str:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from bot.cards.blocks import PREFIX
+from bot.cards.escalation import takeover_form
 from bot.cards.modal import edit_form, reject_form
 from bot.hands import Bot
 from bot.listeners.home import HOME
@@ -71,8 +72,20 @@ def reject(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]
 
 
 def answer(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    if value["choice"] == "take_over":
+        return take_over(bot, body, view, value)
     actor = bot.demand(body["user"], approving(view, value) or "answer", view)
     bot.store.answer(view.id, value["s"], value["choice"], user=actor.user)
+    return ""
+
+
+def take_over(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    """Ask what the person did; a criterion asks for its field."""
+    bot.demand(body["user"], "take_over", view)
+    step = view.step(value["s"]) if view.has(value["s"]) else None
+    if step is None or "take_over" not in step.choices:
+        raise Conflict(f"Step {value['s']} is not waiting for an answer (any more).")
+    bot.open_view(body["trigger"], takeover_form(view, step, bot.catalogue().find(step.spec)))
     return ""
 
 

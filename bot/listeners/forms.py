@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from bot.cards.escalation import read_fields
 from bot.cards.modal import edited, field_errors, read_values
 from bot.hands import Bot
 from bot.listeners.clicks import approve
@@ -24,6 +25,8 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
     try:
         meta = json.loads(form["private_metadata"])
         view = bot.store.view(int(meta["p"]))
+        if form["callback_id"] == "take_over":
+            return take_over(bot, user, view, str(meta["s"]), values)
         done = {"edit": amend, "reject": reject}[form["callback_id"]]
         return done(bot, user, view, int(meta["r"]), values)
     except SignoffError as error:
@@ -84,6 +87,17 @@ def amend(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, 
         put(bot, user, view, view.spec, draft)
     except InvalidPlan as error:
         return field_errors(error.issues, draft, values)
+    return {}
+
+
+def take_over(bot: Bot, user: str, view: PlanView, key: str, values: dict[str, str]) -> dict[str, str]:
+    """The step counts as done by this person."""
+    actor = bot.demand(user, "take_over", view)
+    if empty := [name for name, value in values.items() if not value.strip()]:
+        return dict.fromkeys(empty, "Please fill this in; the plan goes on by what you say here.")
+    contract = bot.catalogue().find(view.step(key).spec) if view.has(key) else None
+    data = read_fields(values, contract)
+    bot.store.take_over(view.id, key, user=actor.user, text=values["text"].strip(), data=data)
     return {}
 
 

@@ -1,0 +1,133 @@
+"""When a plan cannot go on by itself: what happened, how things stand, and what a person may do."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from bot.cards.blocks import Block, actions, button, context, escape, pack, plain, section
+from bot.cards.modal import modal
+from bot.cards.words import title
+from bot.foreign import clip, inert
+from bot.planner.pointing import typed
+from storage.contract import Check, Contract
+from storage.spec import PlanSpec, reference
+from storage.states import StepState
+from storage.tables import Event
+from storage.takeover import must
+from storage.views import PlanView, StepView
+
+LABELS = {"confirm": "Go On", "retry": "Retry", "skip": "Skip", "rollback": "Roll Back",
+          "take_over": "Take Over", "guide": "Give Guidance", "abort": "Abort"}  # fmt: skip
+SAID = {"confirm": "to go on", "retry": "to try it again", "skip": "to go on without it",
+        "rollback": "to roll back what was done", "take_over": "that they did it by hand",
+        "guide": "how it shall go on", "abort": "to stop here", "ran": "that it ran",
+        "did_not": "that it did not run", "look": "to look again"}  # fmt: skip
+
+
+ANYTHING = {"anyOf": [{"type": "number"}, {"type": "boolean"}]}  # else a text
+
+
+def mention(on_call: str) -> str:
+    """The configured group, as the one mention that a question carries."""
+    return f"<!subteam^{on_call}> " if on_call else ""
+
+
+def asking(view: PlanView, step: StepView, on_call: str) -> tuple[list[str], list[Block]]:
+    """How things stand, what the worker advises, and the question with its buttons."""
+    lines = [*left(view, step), *advice(step)]
+    lines.append(f"{mention(on_call)}How shall it go on? Nothing runs until somebody answers.")
+    return lines, [answers(view, step)]
+
+
+def left(view: PlanView, step: StepView) -> Iterable[str]:
+    """What has happened so far, and what has not."""
+    done = [title(s.spec) for s in view.steps if s.state == StepState.succeeded]
+    ahead = [title(s.spec) for s in view.steps if s.state == StepState.pending]
+    parts = [f"done: {', '.join(done)}" if done else "nothing else was done"]
+    parts += [f"not run: {', '.join(ahead)}"] if ahead else []
+    tries = f" It was tried {step.attempt} times." if step.attempt > 1 else ""
+    yield f"*How things stand:* {escape(clip('; '.join(parts), 600))}.{tries}"
+    undo = [title(u) for u in (view.spec.rollback if view.spec else ())]
+    if undo and "rollback" in step.choices:
+        yield f"*Roll Back would:* {escape(clip(', '.join(undo), 300))}"
+
+
+def advice(step: StepView) -> list[str]:
+    found = step.report.recommendations if step.report else ()
+    return ["*Its worker advises:*", *(f"• {escape(clip(line, 300))}" for line in found[:5])] if found else []
+
+
+def answers(view: PlanView, step: StepView) -> Block:
+    value = pack(view.id, view.revision, view.digest, step.spec.id)
+    made = [button(LABELS[choice], f"answer_{choice}", value) for choice in step.choices]
+    return actions(f"answer_{step.spec.id}_{step.attempt}", *made)
+
+
+def answered(answer: Event | None) -> list[Block]:
+    """Who said what, in the place of the buttons."""
+    if (
+        answer is None
+        or (said := SAID.get(str(answer.data.get("choice") or answer.data.get("answer")))) is None
+    ):
+        return []
+    words = str(answer.data.get("text", ""))
+    told = f": “{escape(clip(words, 500))}”" if words else ""
+    who = f"<@{answer.actor}>" if answer.actor != "planner" else "The planner"
+    return [context(f":speech_balloon: {who} said {said}{told}")]
+
+
+def takeover_form(view: PlanView, step: StepView, contract: Contract | None) -> Block:
+    """What became of it, in the person's words, and every value that the plan needs to know."""
+    wanted = [_wanted(name, step, contract) for name in needed(view.spec, step)] if view.spec else []
+    about = section(
+        f"*{escape(clip(title(step.spec), 200))}*\nIt counts as done by you; the journal keeps your words."
+    )
+    words: Block = {"type": "plain_text_input", "action_id": "value", "multiline": True, "max_length": 1000}
+    label = plain("What did you do, and what came of it?")
+    told = {"type": "input", "block_id": "text", "label": label, "element": words}
+    return modal("take_over", "Take over the step", "Take Over", _which(view, step), [about, told, *wanted])
+
+
+def guide_form(view: PlanView, step: StepView | None) -> Block:
+    """A person's own words to the planner."""
+    words: Block = {"type": "plain_text_input", "action_id": "value", "multiline": True, "max_length": 1000}
+    label = plain("How shall it go on? The planner reads this; what it then wants to change, people approve.")
+    told = {"type": "input", "block_id": "text", "label": label, "element": words}
+    return modal("guide", "Give guidance", "Tell the Planner", _which(view, step), [told])
+
+
+def needed(spec: PlanSpec, step: StepView) -> list[str]:
+    """The fields of its report that its criteria, the goal's checks or later steps look at."""
+    key = step.spec.id
+    asked = [
+        check.field.partition(".")[0] for check in step.spec.success_criteria if isinstance(check, Check)
+    ]
+    refs = [
+        found for later in spec.steps for value in later.parameters.values() if (found := reference(value))
+    ]
+    goals = [check.field.split(".") for check in spec.done_when]
+    asked += [field for source, field in refs if source == key]
+    asked += [path[1] for path in goals if path[0] == key and len(path) > 1]
+    return [*dict.fromkeys(asked)]
+
+
+def read_fields(values: dict[str, str], contract: Contract | None) -> dict[str, Any]:
+    """The values of a take-over form, typed as the action reports them."""
+    schemas = contract.data.get("properties", {}) if contract else {}
+    given = {name.removeprefix("data:"): value for name, value in values.items() if name.startswith("data:")}
+    return {name: typed(value, schemas.get(name) or ANYTHING) for name, value in given.items()}
+
+
+def _wanted(name: str, step: StepView, contract: Contract | None) -> Block:
+    schema = contract.data.get("properties", {}).get(name, {}) if contract else {}
+    checks = [c for c in step.spec.success_criteria if isinstance(c, Check) and c.field == name]
+    hint = "; ".join(map(must, checks))
+    label = plain(clip(str(schema.get("title") or name), 150))
+    field: Block = {
+        "type": "input", "block_id": f"data:{name}", "label": label,
+        "element": {"type": "plain_text_input", "action_id": "value", "max_length": 1000},
+    }  # fmt: skip
+    return field | ({"hint": plain(clip(inert(hint), 150))} if hint else {})
+
+
+def _which(view: PlanView, step: StepView | None) -> dict[str, Any]:
+    return {"p": view.id, "r": view.revision, "s": step.spec.id if step else ""}
