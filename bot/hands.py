@@ -1,10 +1,11 @@
 """What handling a delivery needs, and the way through the one door."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from bot.people import People
+from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model import Usage
 from bot.planner.runbooks import Planned, Runbook, usable
 from bot.planner.validate import Catalogue
@@ -17,6 +18,8 @@ from storage.views import PlanView
 
 # (the wish, what hears of the cost) → a plan, questions, or a refusal; ModelFailed when there is none of them
 AskModel = Callable[[str, Callable[[str, Usage], None]], Planned | Asked | Declined]
+# (the plan as it stands, what was decided before, the rungs left, what hears of the cost) → advice; the same
+Advise = Callable[[Progress, Sequence[Decision], Sequence[Verb], Callable[[str, Usage], None]], Decision]
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Bot:
     open_view: Callable[[str, dict[str, Any]], None]
     runbooks: list[Runbook] = field(default_factory=list)
     ask_model: AskModel | None = None  # without one, the runbooks plan
+    advise: Advise | None = None  # without one, rules and people say how a plan goes on
 
     def frozen(self, environment: str = "") -> Freeze | None:
         """The freeze that holds this environment now; without a name, any freeze."""

@@ -3,7 +3,7 @@
 import logging
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
@@ -19,7 +19,7 @@ from bot.app import build
 from bot.cards.blocks import Block, permalink
 from bot.cards.home import Scene, home
 from bot.config import BotSettings
-from bot.hands import AskModel, Bot
+from bot.hands import Advise, AskModel, Bot
 from bot.listeners.inbox import handle_all
 from bot.listeners.reminders import remind
 from bot.listeners.web import serving
@@ -27,6 +27,7 @@ from bot.outbox import Outbox
 from bot.people import People
 from bot.planner import runbooks
 from bot.planner.claude import Claude, connect
+from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model import PRICES, Usage
 from bot.planner.runbooks import Planned
 from bot.planner.wire import Asked, Declined
@@ -114,28 +115,40 @@ def web_client(settings: BotSettings) -> WebClient:
     return WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
 
 
-def thinker(settings: BotSettings, config: SignoffConfig, store: Store) -> AskModel | None:
-    """How to ask the model, when there is a key."""
+def thinker(
+    settings: BotSettings, config: SignoffConfig, store: Store
+) -> tuple[AskModel | None, Advise | None]:
+    """How to ask the model for a plan, and how one goes on, when there is a key."""
     key = settings.anthropic_api_key.get_secret_value()
     if not key.strip():
-        return None
+        return None, None
     chosen, client = config.model, cache(lambda: connect(key))  # its import takes seconds: when first asked
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
     if chosen.name not in PRICES:
         raise BadConfig(f"No price is known for [model] name = '{chosen.name}'. Known: {', '.join(PRICES)}.")
 
-    def ask(text: str, spend: Callable[[str, Usage], None]) -> Planned | Asked | Declined:
-        model = Claude(client(), chosen.name, chosen.effort, PRICES, spend, redact=store.redact.text)
-        return model.plan(text, store.contracts(), config, store.clock(), books)
+    def model(spend: Callable[[str, Usage], None]) -> Claude:
+        return Claude(client(), chosen.name, chosen.effort, PRICES, spend, redact=store.redact.text)
 
-    return ask
+    def ask(text: str, spend: Callable[[str, Usage], None]) -> Planned | Asked | Declined:
+        return model(spend).plan(text, store.contracts(), config, store.clock(), books)
+
+    def advise(
+        now: Progress,
+        history: Sequence[Decision],
+        rungs: Sequence[Verb],
+        spend: Callable[[str, Usage], None],
+    ) -> Decision:
+        return model(spend).advise(now, history, rungs, store.contracts(), config, store.clock())
+
+    return ask, advise
 
 
 def make(
     store: Store,
     client: WebClient,
     config: SignoffConfig,
-    ask_model: AskModel | None = None,
+    thinking: tuple[AskModel | None, Advise | None] = (None, None),
     artifacts: Path | None = None,
 ) -> tuple[Bot, Outbox]:
     """The bot's hands, for this workspace."""
@@ -147,9 +160,8 @@ def make(
     outbox = Outbox(
         store, client, homes(store, config, books, str(known["url"])), artifacts, config.policy.on_call
     )
-    return Bot(
-        store, config, People(client, str(known["team_id"])), outbox.open_view, books, ask_model
-    ), outbox
+    people = People(client, str(known["team_id"]))
+    return Bot(store, config, people, outbox.open_view, books, *thinking), outbox
 
 
 def homes(

@@ -1,4 +1,4 @@
-"""The bot's turns: plan what was asked; let old proposals expire, and give permits to changing steps."""
+"""The bot's turns: plan what was asked, think about what runs; permits, and proposals that expire."""
 
 import logging
 from dataclasses import replace
@@ -6,10 +6,12 @@ from dataclasses import replace
 from bot.hands import Bot
 from bot.people import Unsure
 from bot.planner import runbooks
-from bot.planner.model import ModelFailed, ModelUnavailable, Usage
+from bot.planner.model import ModelFailed
 from bot.planner.prepare import prepare
 from bot.planner.wire import Asked, Declined
 from bot.policy import Refused, authorize, terms
+from bot.reviewing import Work, reviews
+from bot.spending import book, over_budget
 from bot.when import spoken
 from storage.errors import Conflict, InvalidPlan, SignoffError
 from storage.plans import Terms
@@ -27,22 +29,20 @@ def tend(bot: Bot) -> None:
 
 
 def think(bot: Bot) -> None:
-    """Every wish that has no plan yet. One that breaks must not stop the others."""
-    waiting = bot.store.in_state(PlanState.planning)
-    if not waiting or not bot.store.contracts():
+    """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other."""
+    wishes = [Work(plan_id, propose, give_up, stall) for plan_id in bot.store.in_state(PlanState.planning)]
+    if not (work := [*reviews(bot), *wishes]) or not bot.store.contracts():
         return  # without a worker that has said what it can do, a wish waits
-    for plan_id in waiting:
+    for one in work:
         try:
-            propose(bot, plan_id)
+            one.do(bot, one.plan_id)
         except Conflict as error:
-            logger.info("plan=%s was decided elsewhere while it was planned: %s", plan_id, error)
+            logger.info("plan=%s was decided elsewhere while it was thought about: %s", one.plan_id, error)
         except SignoffError as error:
-            give_up(bot, plan_id, str(error))
+            one.refused(bot, one.plan_id, str(error))
         except Exception:
-            logger.exception("planning plan %s broke", plan_id)
-            bot.store.stall(
-                plan_id, actor="planner", reason="planning broke on my side; the log has the details"
-            )
+            logger.exception("thinking about plan %s broke", one.plan_id)
+            one.broke(bot, one.plan_id)
 
 
 def propose(bot: Bot, plan_id: int) -> None:
@@ -89,24 +89,6 @@ def by_runbook(bot: Bot, view: PlanView, instead: str) -> runbooks.Planned:
         raise SignoffError(f"{instead} {error}".strip()) from None
 
 
-def over_budget(bot: Bot, view: PlanView) -> str:
-    """Which budget of the model is used up, or ""."""
-    limits = (bot.config.model.per_plan, bot.config.model.per_user, bot.config.model.per_day)
-    names = ("this plan", "you, for today,", "everybody, for today,")
-    for spent, limit, whom in zip(bot.store.spent(view.id), limits, names, strict=True):
-        if spent >= limit:
-            return f"The model's budget for {whom} is used up ({spent:.2f} of {limit:.2f} USD)."
-    return ""
-
-
-def book(bot: Bot, view: PlanView, model: str, usage: Usage) -> None:
-    """On record first; a plan whose budget is used up asks no further."""
-    tokens = {"input": usage.input, "output": usage.output, "written": usage.written, "read": usage.read}
-    bot.store.book(view.id, model=model, usd=usage.usd, tokens=tokens)
-    if over := over_budget(bot, view):
-        raise ModelUnavailable(over)
-
-
 def give_up(bot: Bot, plan_id: int, why: str) -> None:
     """It does not become a plan: the person hears why, and their words are not lost."""
     view = bot.store.view(plan_id)
@@ -117,6 +99,10 @@ def give_up(bot: Bot, plan_id: int, why: str) -> None:
     bot.store.whisper(
         f"why:{plan_id}", channel=view.channel, user=view.requester, text=text, thread=view.thread
     )
+
+
+def stall(bot: Bot, plan_id: int) -> None:
+    bot.store.stall(plan_id, actor="planner", reason="planning broke on my side; the log has the details")
 
 
 def permit(bot: Bot) -> None:

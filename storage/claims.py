@@ -10,7 +10,8 @@ from sqlalchemy import BindParameter, and_, bindparam, delete, exists, func, ins
 from sqlmodel import col
 
 from storage.contract import Check, Contract
-from storage.ledger import Note, read_spec, table
+from storage.ledger import Note, Reading, read_spec, table
+from storage.mandate import covers, stands
 from storage.prepared import Among, Prepared
 from storage.report import AnyReport
 from storage.settling import CURRENT, Frame
@@ -151,7 +152,24 @@ def mismatch(document: Any, step: Any, taker: Taker) -> str:
         return "the stored step has other facts than those that were approved"
     if contract.binding(wanted.parameters) != wanted.binding:
         return "what its names stand for in signoff.toml has changed since it was approved"
-    return ""
+    return beyond(document, reading, wanted, contract) if document.parent else ""
+
+
+def beyond(document: Any, reading: Reading, wanted: StepSpec, contract: Contract) -> str:
+    """Why the approval of its parent does not cover a step of this revision, or ""."""
+    parent = read_spec(document.approved) if document.approved else None
+    if parent is None or parent.digest != document.approved_digest:
+        return "the plan that it was made from is not the one that was approved"
+    if isinstance(wanted, UndoSpec):
+        known = parent.steps.get(wanted.id)
+        return "" if known and known[1] == wanted.digest() else "nobody approved this rollback"
+    if stands(parent.spec, wanted):
+        return ""
+    if contract.changes and not document.needed:
+        return "it changes something, and no person approved the plan that it was added to"
+    before = reading.spec.steps[: [step.id for step in reading.spec.steps].index(wanted.id)]
+    added = [step for step in before if not stands(parent.spec, step)]
+    return "" if covers(parent.spec, wanted, added, contract) else "the approved mandate does not cover it"
 
 
 def still_held(frames: Mapping[int, Frame], claim: Claim) -> bool:

@@ -137,6 +137,7 @@ class ModelConfig(Document):
 
     name: str = "claude-opus-5-5"
     effort: Literal["low", "medium", "high", "xhigh", "max"] = "medium"
+    review: Literal["anomalies", "always"] = "anomalies"  # when it looks at a plan that runs
     per_plan: float = Field(default=1.0, ge=0)
     per_user: float = Field(default=5.0, ge=0)
     per_day: float = Field(default=20.0, ge=0)

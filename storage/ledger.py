@@ -48,6 +48,7 @@ THREAD = {
     "lose": "question",
     "withhold": "waits",
     "stall": "question",
+    "decide": "review",
     "finish": "summary",
 }
 URGENT = frozenset(

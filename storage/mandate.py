@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from storage.contract import Contract, Document
@@ -75,6 +75,34 @@ def why_not(parent: PlanSpec, step: StepSpec, added: Sequence[StepSpec], contrac
     if contract.changes or not parent.mandate.reads:
         return _not_allowed(parent.mandate, step, added, contract)
     return _not_said(parent, step, contract)
+
+
+def exceeds(
+    parent: PlanSpec, child: PlanSpec, contracts: Mapping[str, Contract], earlier: Collection[str]
+) -> str:
+    """Why a revision goes beyond what the parent's approval covers, or ""; `earlier` was added before."""
+    added: list[StepSpec] = []
+    for step in (step for step in child.steps if not stands(parent, step)):
+        if why := why_not(parent, step, added, contracts[step.id]):
+            return f"{step.id}: {why}"
+        added.append(step)
+    if len({*earlier, *(step.id for step in added)}) > parent.mandate.max_added_steps:
+        return f"the mandate allows {parent.mandate.max_added_steps} added steps in all"
+    return _another(parent, child)
+
+
+def _another(parent: PlanSpec, child: PlanSpec) -> str:
+    """What else of the plan is not as it was approved, or ""."""
+    kept = {step.id for step in child.steps}
+    wanted = [undo.digest() for undo in parent.rollback if undo.undoes in kept]
+    if [undo.digest() for undo in child.rollback] != wanted:
+        return "the rollback is another one"
+    if any(need not in kept for step in child.steps for need in step.depends_on):
+        return "a step is left out that a later one relies on"
+    ends = [(spec.goal, spec.model_dump_json(include={"done_when"})) for spec in (parent, child)]
+    if ends[0] != ends[1] or (child.continues and not parent.continues):
+        return "the goal, or what makes it reached, is another one"
+    return "" if narrower(parent.mandate, child.mandate) else "the mandate has become wider"
 
 
 def narrower(old: Mandate, new: Mandate) -> bool:

@@ -8,9 +8,9 @@ from sqlalchemy import Connection, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
+from storage.carrying import Carrying
 from storage.errors import Conflict
 from storage.ledger import rows
-from storage.previews import Previews
 from storage.report import AnyReport, asks
 from storage.spec import PlanSpec
 from storage.states import PlanState, StepState, can_skip
@@ -31,7 +31,7 @@ class Terms:
     expires_at: datetime
 
 
-class PlanVerbs(Previews):
+class PlanVerbs(Carrying):
     """request, propose, amend, approve, reject, expire, stall, answer, revise, cancel; finish follows."""
 
     def request(self, text: str, *, team: str, user: str, channel: str, thread: str = "") -> int:
@@ -149,20 +149,30 @@ class PlanVerbs(Previews):
             self._move(c, plan_id, "stall", actor=actor, data={"reason": reason}, reason=reason)
 
     def answer(self, plan_id: int, key: str, choice: str, *, user: str) -> None:
-        """Go on as a person chose after a failure: retry, skip, abort or rollback."""
+        """Go on as a person chose after a failure: retry, skip, abort or rollback. The review is too late."""
         with self._write() as c:
             plan = self._touch(c, plan_id)
             if plan.state != PlanState.stalled:
                 raise Conflict(self._why_not(c, plan_id, "answer"))
             steps = self._steps(c, plan)
+            if choice == "abort" and not any(s.state == StepState.failed and not s.choice for s in steps):
+                self._end_here(c, plan, user)
+                return
             step = next((s for s in steps if s.key == key and s.state == StepState.failed), None)
             if step is None:
                 raise Conflict(f"Step {key} is not waiting for an answer.")
             self._choose(c, self._spec(c, plan), steps, step, choice, user)
             data = {"step": key, "choice": choice}
-            self._move(c, plan_id, "answer", actor=user, data=data, reason="")
+            self._move(c, plan_id, "answer", actor=user, data=data, reason="", look=0)
             self._redraw(c, plan_id, [key])
             self._settle(c, plan_id)
+
+    def _end_here(self, c: Connection, plan: Plan, user: str) -> None:
+        """Nothing failed, but the planner knows no further, and a person says that it is enough."""
+        self._skip_pending(c, plan)
+        self._move(c, plan.id or 0, "answer", actor=user, data={"choice": "abort"}, reason="", look=0)
+        end = {"reason": f"ended by <@{user}>", "outcome": "incomplete"}
+        self._move(c, plan.id or 0, "finish", actor=user, data=end, quiet=False, **end)
 
     def cancel(self, plan_id: int, *, user: str, reason: str) -> bool:
         """End an open plan. False when something of it still runs: that is told to stop, and then it ends."""
@@ -223,6 +233,7 @@ class PlanVerbs(Previews):
         author: str,
         note: str,
         changes: list[str],
+        parent: int = 0,
     ) -> int:
         number, document = plan.revision + 1, spec.model_dump(mode="json")
         if self.redact.data(document) != document:
@@ -232,11 +243,11 @@ class PlanVerbs(Previews):
             )
         row = asdict(terms) | {
             "plan_id": plan.id, "number": number, "spec": spec.model_dump_json(), "digest": spec.digest(),
-            "author": author, "note": note, "changes": changes, "made_at": self.clock(),
+            "author": author, "note": note, "changes": changes, "made_at": self.clock(), "parent": parent,
         }  # fmt: skip
         c.execute(insert(Revision).values(**row))
         c.execute(update(Plan).where(col(Plan.id) == plan.id).values(revision=number))
-        if terms.needed:
+        if terms.needed and not parent:
             self._want_previews(c, plan.id or 0, number, spec)
         return number
 
@@ -255,8 +266,7 @@ class PlanVerbs(Previews):
         self, c: Connection, plan: Plan, *, by: str, data: dict[str, object], permits: bool = True
     ) -> None:
         """Quorum: steps are born, with their first permits."""
-        spec = self._spec(c, plan)
-        self._bear(c, plan, list(spec.steps), undo=False, permits=permits)
+        self._bring(c, plan, self._spec(c, plan), permits=permits)
         self._move(c, plan.id or 0, "approve", actor=by, data=data)
         self._settle(c, plan.id or 0)
 

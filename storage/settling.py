@@ -31,20 +31,27 @@ PLANS = Prepared(
     .order_by(col(Plan.id))  # every transaction takes its plans in this order
     .with_for_update()
 )
+REVISION = table(Revision)
+PARENT = REVISION.alias("parent")  # whose approval counts, for a revision that was made under its mandate
 GIVEN = (
     select(func.count())
     .where(
-        col(Approval.plan_id) == col(Revision.plan_id),
-        col(Approval.revision) == col(Revision.number),
-        col(Approval.digest) == col(Revision.digest),
+        col(Approval.plan_id) == REVISION.c.plan_id,
+        col(Approval.revision) == func.coalesce(PARENT.c.number, REVISION.c.number),
+        col(Approval.digest) == func.coalesce(PARENT.c.digest, REVISION.c.digest),
     )
     .scalar_subquery()
 )
 DOCUMENTS = Prepared(
     select(
-        *(table(Revision).c[name] for name in ("plan_id", "spec", "digest", "needed")), GIVEN.label("given")
+        *(REVISION.c[name] for name in ("plan_id", "spec", "digest", "parent")),
+        func.coalesce(PARENT.c.needed, REVISION.c.needed).label("needed"),
+        PARENT.c.spec.label("approved"),
+        PARENT.c.digest.label("approved_digest"),
+        GIVEN.label("given"),
     )
-    .join(Plan, and_(col(Revision.plan_id) == col(Plan.id), col(Revision.number) == col(Plan.revision)))
+    .join(Plan, and_(REVISION.c.plan_id == col(Plan.id), REVISION.c.number == col(Plan.revision)))
+    .outerjoin(PARENT, and_(PARENT.c.plan_id == REVISION.c.plan_id, PARENT.c.number == REVISION.c.parent))
     .where(AMONG)
 )
 FACTS = (
@@ -252,7 +259,8 @@ class Settling(Stops):
             quiet = next_.verb == "stall"
             self._redraw(c, plan_id, next_.keys if quiet else ())
             actor = frame.plan.cancelled_by or "rules"
-            self._move(c, plan_id, next_.verb, actor=actor, data=data, quiet=quiet, **data)
+            look = {"look": table(Plan).c.events + 1 if next_.looks else 0}
+            self._move(c, plan_id, next_.verb, actor=actor, data=data, quiet=quiet, **data, **look)
 
     def _roll_back(self, c: Connection, plan: Plan, undos: list[StepSpec], data: dict[str, str]) -> None:
         """Bear the undo steps; if a worker no longer promises what was approved, a person must decide."""

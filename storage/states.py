@@ -76,10 +76,11 @@ class StepFact:
 class Settlement:
     """What must happen to the plan now."""
 
-    verb: Literal["finish", "stall", "revise", "rollback", "skip", "cancel"]
+    verb: Literal["finish", "stall", "rollback", "skip", "cancel"]
     reason: str
     outcome: str = ""
     keys: tuple[str, ...] = ()
+    looks: bool = False  # the review may find a way; until then, and besides, a person may
 
 
 Facts = Mapping[str, StepFact]
@@ -173,7 +174,9 @@ def _abort(spec: PlanSpec, facts: Facts, failed: list[str]) -> Settlement:
 
 
 def _ask(spec: PlanSpec, facts: Facts, failed: list[str]) -> Settlement:
-    return Settlement("stall", f"step {failed[0]} failed", keys=tuple(failed))
+    # Where somebody's word is asked for, a planner has none.
+    looks = all(not facts[key].choice for key in failed)
+    return Settlement("stall", f"step {failed[0]} failed", keys=tuple(failed), looks=looks)
 
 
 def _doomed(spec: PlanSpec, facts: Facts) -> tuple[str, ...]:
@@ -188,7 +191,7 @@ def _doomed(spec: PlanSpec, facts: Facts) -> tuple[str, ...]:
 
 def _settle_end(spec: PlanSpec, facts: Facts) -> Settlement:
     if spec.continues:
-        return Settlement("revise", "the planner asked to look again when these steps have reported")
+        return Settlement("stall", "the planner looks at what these steps have reported", looks=True)
     reports = {key: fact.data or {} for key, fact in facts.items()}
     whole = all(fact.state == S.succeeded for fact in facts.values())
     met = all(holds(check, reports) for check in spec.done_when)

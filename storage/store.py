@@ -2,9 +2,10 @@
 
 from storage.desk import Desk
 from storage.recovery import RecoveryVerbs
+from storage.reviews import Reviews
 from storage.takeover import TakeOver
 from storage.views import Views
 
 
-class Store(RecoveryVerbs, TakeOver, Views, Desk):
+class Store(RecoveryVerbs, Reviews, TakeOver, Views, Desk):
     """The table at which bot and workers sit."""

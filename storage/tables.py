@@ -30,6 +30,10 @@ def moment(**options: Any) -> Any:
     return Field(sa_type=Moment, **options)
 
 
+def zero() -> Any:
+    return Field(default=0, sa_column_kwargs={"server_default": text("0")})
+
+
 def empty() -> Any:
     return Field(default="", sa_column_kwargs={"server_default": text("''")})
 
@@ -49,6 +53,7 @@ class Plan(SQLModel, table=True):
     outcome: str = ""
     reason: str = Field(default="", sa_type=Text)  # why it is where it is
     cancelled_by: str = empty()  # who wants it ended, while a step of it still runs
+    look: int = zero()  # the event that the review has yet to answer; 0 when none waits for it
     head: str = ""  # hash of the newest journal event
     events: int = 0
     created_at: datetime = moment()
@@ -59,6 +64,7 @@ class Revision(SQLModel, table=True):
 
     plan_id: int = Field(foreign_key="plan.id", primary_key=True)
     number: int = Field(primary_key=True)
+    parent: int = zero()  # the approved revision whose mandate it was made under; 0 when approved itself
     spec: str = Field(sa_type=Text)
     digest: str
     author: str
@@ -259,7 +265,7 @@ class Message(SQLModel, table=True):
     channel: str
     user: str = ""  # whom a whisper is for, or whose act a notice tells of
     ts: str = ""
-    seq: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})  # of the event it tells of
+    seq: int = zero()  # of the event it tells of
     step: str = ""  # the step it is about, if one
     text: str = Field(default="", sa_type=Text)
     urgent: bool = False

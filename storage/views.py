@@ -13,7 +13,19 @@ from storage.report import AnyReport, asks
 from storage.spec import PlanSpec, StepSpec
 from storage.states import OPEN, PlanState, StepState, can_skip
 from storage.stops import Stops
-from storage.tables import Approval, Event, Message, Plan, Preview, Revision, Step, Stop, System, Target
+from storage.tables import (
+    Approval,
+    Event,
+    Message,
+    Plan,
+    Preview,
+    Revision,
+    Spending,
+    Step,
+    Stop,
+    System,
+    Target,
+)
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,10 @@ class PlanView:
     expires_at: datetime | None = None
     cancelled_by: str = ""  # who wants it ended, while a step of it still runs
     steps: tuple[StepView, ...] = ()
+    parent: PlanSpec | None = None  # what was approved, where this revision was made under its mandate
+    looking: bool = False  # the review has yet to say how it goes on
+    tried: tuple[str, ...] = ()  # what the review has decided so far, oldest first
+    spent: float = 0.0  # USD for thinking about it
 
     def step(self, key: str) -> StepView:
         """The step of the current revision with that key."""
@@ -144,12 +160,14 @@ class Views(Stops):
             team=plan.team, requester=plan.requester, channel=plan.channel, thread=plan.thread,
             card=card[0].ts if card else "", outcome=plan.outcome, reason=plan.reason,
             created_at=plan.created_at, cancelled_by=plan.cancelled_by,
+            looking=plan.state == PlanState.stalled and plan.look > 0,
         )  # fmt: skip
         return self._with_revision(c, plan, base) if plan.revision else base
 
     def _with_revision(self, c: Connection, plan: Plan, base: PlanView) -> PlanView:
         revision = self._revision(c, plan)
-        given = rows(c, Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == plan.revision)
+        number = revision.parent or revision.number
+        given = rows(c, Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == number)
         spec = readable(revision.spec, (step.key for step in self._steps(c, plan)))
         if spec is None:
             return base  # it was changed behind our back; the plan's reason says so
@@ -160,9 +178,21 @@ class Views(Stops):
             "approved_by": tuple(approval.user for approval in given), "policy": revision.policy,
             "seconds": revision.seconds, "changes": tuple(revision.changes), "author": revision.author,
             "note": revision.note, "expires_at": revision.expires_at,
-            "steps": self._step_views(c, plan, revision, spec),
+            "steps": self._step_views(c, plan, revision, spec), "parent": self._parent(c, revision),
+            "tried": self._tried(c, plan), "spent": self._spent(c, plan),
         }  # fmt: skip
         return PlanView(**known)
+
+    def _parent(self, c: Connection, revision: Revision) -> PlanSpec | None:
+        one = (col(Revision.plan_id) == revision.plan_id, col(Revision.number) == revision.parent)
+        return next((readable(found.spec, ()) for found in rows(c, Revision, *one)), None)
+
+    def _tried(self, c: Connection, plan: Plan) -> tuple[str, ...]:
+        decided = (col(Event.plan_id) == plan.id, col(Event.verb) == "decide")
+        return tuple(event.data["verb"] for event in rows(c, Event, *decided, order=col(Event.seq)))
+
+    def _spent(self, c: Connection, plan: Plan) -> float:
+        return sum(row.usd for row in rows(c, Spending, col(Spending.plan_id) == plan.id))
 
     def _step_views(
         self, c: Connection, plan: Plan, revision: Revision, spec: PlanSpec

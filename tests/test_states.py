@@ -390,10 +390,10 @@ def test_a_rollback_settles_when_all_is_undone_or_one_undo_failed(states, choice
     assert verb_of(settle(spec, now)) == expected
 
 
-def test_a_plan_that_continues_goes_back_to_the_planner():
+def test_a_plan_that_continues_waits_for_the_planner():
     spec = plan_spec(step("a"), continues=True)
 
-    assert verb_of(settle(spec, facts(a="succeeded"))) == ("revise", "")
+    assert verb_of(settle(spec, facts(a="succeeded"))) == ("stall", "")
 
 
 @pytest.mark.parametrize(("failed", "outcome"), [(0, "succeeded"), (1, "incomplete"), (None, "incomplete")])

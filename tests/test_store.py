@@ -824,21 +824,29 @@ def test_a_step_that_was_retried_fails_as_approved(store, clock):
     assert (store.view(plan_id).state, store.view(plan_id).outcome) == (PlanState.done, "failed")
 
 
-def test_a_plan_that_continues_goes_back_to_planning(store):
+def test_a_plan_that_continues_waits_for_the_planner(store):
     plan_id = approved(store, step("s1"), continues=True)
     succeed(store, plan_id, "s1")
 
-    assert store.view(plan_id).state == PlanState.planning
+    assert store.view(plan_id).state == PlanState.stalled
+    assert store.to_review() == [(plan_id, len(store.events(plan_id)))]
 
 
 def test_a_plan_that_continued_shows_and_runs_its_next_steps(store):
-    plan_id = approved(store, step("s1"), continues=True)
+    plan_id = approved(store, step("s1", DEPLOY), continues=True)
     succeed(store, plan_id, "s1")
-    store.propose(plan_id, plan_spec(step("s2")), terms(), author="planner")
-    approve(store, plan_id)
+    said = {"verb": "amend", "step": "", "reason": "go on", "source": "model", "wait": 0.0}
+    spec = plan_spec(step("s1", DEPLOY), step("s2"), continues=True)
+    store.decide(plan_id, store.to_review()[0][1], said, spec=spec)
     succeed(store, plan_id, "s2")
+    end = plan_spec(step("s1", DEPLOY), step("s2"), step("s3", BACKUP))
+    said |= {"verb": "amend", "reason": "the last"}
+    store.decide(plan_id, store.to_review()[0][1], said, spec=end, terms=terms(), changes=["s3 is added"])
+    approve(store, plan_id)
+    succeed(store, plan_id, "s3")
 
     assert store.view(plan_id).outcome == "succeeded"
+    assert step_row(store, plan_id, "s1").attempt == 1
 
 
 # deliveries

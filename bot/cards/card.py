@@ -5,6 +5,8 @@ from datetime import datetime
 from bot.cards.blocks import LIMIT, Block, actions, button, context, escape, pack, rich, section, size
 from bot.cards.words import FAILURE, lasting, standing, timing, title, took, waiting
 from bot.foreign import clip, inert
+from bot.planner.gate import allows
+from bot.planner.model import cost
 from bot.policy import who
 from storage.contract import Check
 from storage.states import PlanState, StepState
@@ -136,10 +138,27 @@ def facts(view: PlanView, *, workers: bool, room: int = 600) -> list[Block]:
     small = [f"Plan {view.id} · revision {view.revision} · digest `{view.digest[:12]}`", _asked(view, room)]
     if view.changes:
         changed = "; ".join(view.changes)
-        small.append(f"Revision {view.revision} by <@{view.author}>: {escape(clip(changed, room))}")
+        author = "the planner" if view.author == "planner" else f"<@{view.author}>"
+        small.append(f"Revision {view.revision} by {author}: {escape(clip(changed, room))}")
+    small += [line for line in (_mandate(view), _thinking(view)) if line]
     if not workers and view.state == PlanState.approved:
         small.append(":warning: No workers process is connected; nothing runs until one is.")
     return [section("\n".join(lines)), context(*small)]
+
+
+def _mandate(view: PlanView) -> str:
+    """What people approve besides the steps."""
+    return escape(allows(view.spec.mandate)) if view.spec and view.state == PlanState.proposed else ""
+
+
+def _thinking(view: PlanView) -> str:
+    """What the planner did by itself on the way, and what thinking cost."""
+    words = {"retry": "tried again", "alternative": "took another way", "simplify": "made it smaller"}
+    times = {said: view.tried.count(verb) for verb, said in words.items()}
+    tried = ", ".join(f"{said} {number}×" for said, number in times.items() if number)
+    parts = [f"On its own, the planner {tried}"] if tried else []
+    said = "; ".join([*parts, *filter(None, [cost(view.spent)])])
+    return said[:1].upper() + said[1:]
 
 
 def _asked(view: PlanView, room: int) -> str:

@@ -8,7 +8,9 @@ from bot.cards.blocks import Block, actions, button, context, escape, pack, sect
 from bot.cards.escalation import advice, answered, asking, mention
 from bot.cards.words import OUTCOMES, lasting, standing, title, took
 from bot.foreign import clip
-from storage.states import StepState
+from bot.planner.closing import told
+from bot.planner.decision import progress
+from storage.states import PlanState, StepState
 from storage.tables import Event
 from storage.views import PlanView, StepView
 
@@ -34,6 +36,7 @@ def message(
         "decision": _decision,
         "changes": _changes,
         "waits": _waits,
+        "review": partial(_review, on_call=on_call),
     }
     lines, more = drawings[kind](view, event)
     return clip(lines[0], 300), [section("\n".join(lines)), *more, *([] if more else answered(answer))]
@@ -62,6 +65,28 @@ def _outcome(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list
         more, buttons = asking(view, step, on_call)
         return [*lines, *more], buttons
     return [*lines, *advice(step)], []
+
+
+def _review(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list[str], list[Block]]:
+    """What the planner decided by itself, on which rung, or what it must ask."""
+    data = event.data if event else {}
+    step = view.step(data["step"]) if view.has(str(data.get("step"))) else None
+    name, why = escape(title(step.spec) if step else str(data.get("step", ""))), escape(str(data["reason"]))
+    rung = f" ({data['number']} of {data['of']})" if "of" in data else ""
+    line = {
+        "retry": f":repeat: *{name}* is tried again in {lasting(data['wait'])}{rung}: {why}",
+        "alternative": f":twisted_rightwards_arrows: Another way instead of *{name}*{rung}: {why}",
+        "simplify": f":scissors: Smaller steps instead of *{name}*{rung}: {why}",
+        "amend": f":arrow_forward: How it goes on: {why}",
+        "finish": f":checkered_flag: {why}",
+        "abort": f":octagonal_sign: It ends here: {why}",
+    }.get(data["verb"], f":raised_hand: I need a person to say how it goes on: {why}")
+    asked = data["verb"] == "ask" and view.state == PlanState.stalled and not view.looking
+    if asked and step and step.choices:
+        more, buttons = asking(view, step, on_call)
+        return [line, *more], buttons
+    end = button("End It", "answer_abort", pack(view.id, view.revision, view.digest))
+    return [line], [actions(f"answer_{view.id}", end)] if asked and not data.get("step") else []
 
 
 def _waits(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
@@ -95,6 +120,8 @@ def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
     sign = ":white_check_mark:" if good else ":octagonal_sign:"
     goal = view.spec.goal if view.spec else view.text
     lines = [f"{sign} *{escape(goal)}*: {OUTCOMES.get(view.outcome, view.outcome)}{_whole(view)}"]
+    if view.spec and (said := told(progress(view))):
+        lines.append(f"> {escape(said)}")
     if not good:
         lines.append(f"Why: {escape(view.reason)}")
     lines += [_line(step) for step in view.steps]

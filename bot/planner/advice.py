@@ -37,6 +37,8 @@ def shown(now: Progress, history: Sequence[Decision], rungs: Sequence[Verb]) -> 
     return {
         "request": plain(now.text, 1000),
         "goal": plain(now.spec.goal),
+        "guidance": plain(now.guidance, 1000),
+        "failed_before": [plain(failure) for failure in now.failures[-EARLIER:]],
         "steps": [_step(step, now.steps.get(step.id)) for step in now.spec.steps],
         "goal_checks": [f"{check.field} {check.op} {check.value}" for check in now.spec.done_when],
         "decided_before": [

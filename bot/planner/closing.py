@@ -10,12 +10,18 @@ LONGEST = 2_000
 
 def answer(now: Progress) -> str:
     """A summary's own text if there is one, else what the last steps reported, one line each."""
-    ended = [step for step in _last(now) if now.state(step.id) == StepState.succeeded]
-    texts = [text for step in ended if isinstance(text := now.data().get(step.id, {}).get("text"), str)]
-    if texts:
-        return plain(texts[-1], LONGEST)
-    reports = [report for step in ended if (report := now.steps[step.id].report)]
-    return "\n".join(plain(report.summary) for report in reports)
+    reports = [report for step in _ended(now) if (report := now.steps[step.id].report)]
+    return told(now) or "\n".join(plain(report.summary) for report in reports)
+
+
+def told(now: Progress) -> str:
+    """The text that a last step made to be read, or ""."""
+    texts = [text for s in _ended(now) if isinstance(text := now.data().get(s.id, {}).get("text"), str)]
+    return plain(texts[-1], LONGEST) if texts else ""
+
+
+def _ended(now: Progress) -> list[StepSpec]:
+    return [step for step in _last(now) if now.state(step.id) == StepState.succeeded]
 
 
 def _last(now: Progress) -> list[StepSpec]:

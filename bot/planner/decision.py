@@ -34,6 +34,8 @@ class Progress:
     steps: Mapping[str, StepView] = field(default_factory=dict)
     text: str = ""  # the request, in the person's words
     spent: float = 0.0  # USD for thinking, so far
+    guidance: str = ""  # what a person told the planner, when it had asked how to go on
+    failures: tuple[str, ...] = ()  # every attempt that failed, oldest first, also of steps left behind
 
     def state(self, key: str) -> StepState:
         return self.steps[key].state if key in self.steps else StepState.pending
@@ -44,9 +46,11 @@ class Progress:
         return {key: report.data or {} for key, report in found.items() if report}
 
 
-def progress(view: PlanView, *, approved: PlanSpec | None = None, spent: float = 0.0) -> Progress:
-    """From the stored plan; `approved` is the parent of a revision that was made under a mandate."""
+def progress(
+    view: PlanView, *, spent: float = 0.0, guidance: str = "", failures: tuple[str, ...] = ()
+) -> Progress:
+    """From the stored plan. What was approved is itself, or the parent that it was made from."""
     if view.spec is None:
         raise ValueError(f"plan {view.id} has no revision to look at")
     steps = {step.spec.id: step for step in view.steps}
-    return Progress(approved or view.spec, view.spec, steps, view.text, spent)
+    return Progress(view.parent or view.spec, view.spec, steps, view.text, spent, guidance, failures)

@@ -49,6 +49,9 @@ def next_move(
         if ruling.way != "refused":
             return decision, ruling
     asked = ask(now, history, catalogue)
+    if now.guidance:
+        unread = f"{asked.reason.rstrip('.')}. No model could follow what was said; please choose."
+        asked = asked.model_copy(update={"reason": unread})
     return asked, judge(asked, now, catalogue)
 
 
@@ -97,6 +100,7 @@ def rungs(
         left.append("retry")
     left += ["alternative"] if _count(history, "alternative") < ladder.alternative else []
     left += ["simplify"] if _count(history, "simplify") < ladder.simplify else []
+    left += ["amend"] if now.guidance and _count(history, "amend") < ladder.amend else []
     return (*left, "ask")
 
 
@@ -119,7 +123,8 @@ def _candidates(
     advise: Advise | None,
     ladder: Ladder,
 ) -> Iterable[Decision]:
-    plain = review(now, history, catalogue, ladder)
+    # Where a person has said how to go on, a rule does not know better.
+    plain = None if now.guidance else review(now, history, catalogue, ladder)
     if plain and not (ladder.always and plain.verb == "continue" and not _under_way(now)):
         yield plain
         return

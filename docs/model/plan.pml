@@ -177,10 +177,16 @@ inline skip_pending() {
 }
 
 inline bear() {                       /* steps are born by an approval, with their first permits */
-  step[PREPARE] = pending; step[DEPLOY] = pending; step[UNDO] = none;
+  if
+  :: step[PREPARE] == succeeded -> skip          /* it stands in the new revision as it was, and does not run again */
+  :: step[PREPARE] = pending; attempt[PREPARE] = 0; effects[PREPARE] = 0
+  fi;
+  if
+  :: step[DEPLOY] == succeeded -> skip
+  :: step[DEPLOY] = pending; attempt[DEPLOY] = 0; effects[DEPLOY] = 0
+  fi;
+  step[UNDO] = none; attempt[UNDO] = 0; effects[UNDO] = 0;
   permit[PREPARE] = true; permit[DEPLOY] = true; stale_permit = false;
-  attempt[PREPARE] = 0; attempt[DEPLOY] = 0; attempt[UNDO] = 0;
-  effects[PREPARE] = 0; effects[DEPLOY] = 0; effects[UNDO] = 0;
   chose_skip = false; rolling = false
 }
 
@@ -206,7 +212,7 @@ inline settle() {
       :: !rolling && step[PREPARE] == cancelled -> skip_pending(); DO_plan_finish
       :: !rolling && step[DEPLOY] == succeeded && (step[PREPARE] == succeeded || chose_skip) ->
            if
-           :: revision < REVISIONS && MAY_plan_revise -> skip_pending(); DO_plan_revise   /* it continues */
+           :: revision < REVISIONS && MAY_plan_stall -> DO_plan_stall                      /* it continues */
            :: MAY_plan_finish -> DO_plan_finish
            fi
       :: else -> skip
@@ -241,6 +247,8 @@ active proctype Planner() {
        :: attempt[UNDO] < CLAIMS -> DO_step_retry(UNDO); DO_plan_answer
        :: DO_plan_answer; DO_plan_finish
        fi }
+  :: atomic { MAY_plan_answer && !rolling && step[DEPLOY] == succeeded && NOTHING_BUSY ->
+       DO_plan_answer; DO_plan_finish }                          /* it continued, and the goal is reached */
   :: !OPEN -> break
   od
 }
@@ -257,7 +265,7 @@ proctype Person(byte me) {
           assert(!(by_first && me == 0));                         /* and never to one's own work */
           yes[me] = revision;
           if
-          :: QUORUM -> bear(); DO_plan_approve
+          :: QUORUM -> bear(); DO_plan_approve; settle()
           :: else -> skip
           fi
        :: else -> skip
