@@ -110,7 +110,8 @@ def only_later(old: PlanSpec, new: PlanSpec) -> bool:
         for spec in (old, new)
     ]
     same = untimed[0] == untimed[1] and old.rollback == new.rollback
-    same = same and (old.done_when, old.mandate, old.continues) == (new.done_when, new.mandate, new.continues)
+    parts = ("done_when", "mandate", "continues", "review")
+    same = same and all(getattr(old, part) == getattr(new, part) for part in parts)
     return same and all(_later(a, b) for a, b in zip(old.steps, new.steps, strict=True))
 
 

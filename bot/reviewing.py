@@ -49,7 +49,7 @@ def review(bot: Bot, plan_id: int, look: int) -> None:
     view, events = bot.store.view(plan_id), bot.store.events(plan_id)
     said = guidance(events, look)
     now = progress(view, spent=bot.store.spent(plan_id)[0], guidance=said, failures=failures(events))
-    decision, ruling = next_move(now, history(events), bot.catalogue(), _adviser(bot, view), ladder(bot))
+    decision, ruling = next_move(now, history(events), bot.catalogue(), _adviser(bot, view), ladder(now))
     try:
         carry_out(bot, view, look, decision, ruling)
     except SignoffError as error:  # the rows do not allow it; if somebody was faster, this says so, too
@@ -62,12 +62,13 @@ def carry_out(bot: Bot, view: PlanView, look: int, decision: Decision, ruling: R
         decide = partial(bot.store.decide, spec=ruling.spec, terms=_asked(bot, view, ruling.spec))
         decide(view.id, look, told(view, decision), changes=ruling.changes)
         return
-    if ruling.way == "needs_approval" or decision.verb == "continue":
+    if ruling.way == "needs_approval":
         suggested = f"{decision.reason} The planner would {decision.verb}: {'; '.join(ruling.changes)}"
         decision = decision.model_copy(update={"verb": "ask", "reason": suggested})
     changes = [f"{decision.verb}: {decision.reason}"] if ruling.spec else []
     # Where nothing was tried, the failed step's own message has said it all.
-    quiet = decision.verb == "ask" and decision.source == "rules" and bool(decision.step) and not view.tried
+    calm = decision.verb == "ask" and decision.source == "rules" and decision.step and not view.tried
+    quiet = bool(calm) or decision.verb == "continue"
     bot.store.decide(view.id, look, told(view, decision), spec=ruling.spec, changes=changes, quiet=quiet)
 
 
@@ -98,8 +99,8 @@ def _broken(bot: Bot, plan_id: int, *, look: int) -> None:
     bot.store.decide(plan_id, look, said)
 
 
-def ladder(bot: Bot) -> Ladder:
-    return replace(LADDER, always=bot.config.model.review == "always")
+def ladder(now: Progress) -> Ladder:
+    return replace(LADDER, always=now.spec.review == "always")
 
 
 def told(view: PlanView, decision: Decision) -> dict[str, Any]:

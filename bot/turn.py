@@ -50,7 +50,8 @@ def propose(bot: Bot, plan_id: int) -> None:
     view, catalogue, now = bot.store.view(plan_id), bot.catalogue(), bot.store.clock()
     made = drafted(bot, view)
     try:
-        spec = prepare(made.spec, catalogue, bot.config, now)
+        draft = made.spec.model_copy(update={"review": bot.config.model.review})
+        spec = prepare(draft, catalogue, bot.config, now)
     except InvalidPlan as error:
         raise SignoffError(f"The plan {made.note} cannot be used:\n{error}") from None
     asked = terms(spec, catalogue, bot.config, authors=(view.requester,), now=now)

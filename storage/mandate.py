@@ -100,7 +100,7 @@ def _another(parent: PlanSpec, child: PlanSpec) -> str:
     if any(need not in kept for step in child.steps for need in step.depends_on):
         return "a step is left out that a later one relies on"
     ends = [(spec.goal, spec.model_dump_json(include={"done_when"})) for spec in (parent, child)]
-    if ends[0] != ends[1] or (child.continues and not parent.continues):
+    if ends[0] != ends[1] or child.review != parent.review or (child.continues and not parent.continues):
         return "the goal, or what makes it reached, is another one"
     return "" if narrower(parent.mandate, child.mandate) else "the mandate has become wider"
 

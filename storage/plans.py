@@ -9,11 +9,11 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.carrying import Carrying
-from storage.errors import Conflict
+from storage.errors import Conflict, NotAllowed
 from storage.ledger import rows
 from storage.report import AnyReport, asks
 from storage.spec import PlanSpec
-from storage.states import PlanState, StepState, can_skip
+from storage.states import SEEN, PlanState, StepState, can_skip
 from storage.tables import Approval, Plan, Revision, Spending, Step
 
 
@@ -155,8 +155,8 @@ class PlanVerbs(Carrying):
             if plan.state != PlanState.stalled:
                 raise Conflict(self._why_not(c, plan_id, "answer"))
             steps = self._steps(c, plan)
-            if choice == "abort" and not any(s.state == StepState.failed and not s.choice for s in steps):
-                self._end_here(c, plan, user)
+            if not key and choice in {"abort", "confirm"}:
+                self._end_here(c, plan, steps, user) if choice == "abort" else self._see(c, plan, user)
                 return
             step = next((s for s in steps if s.key == key and s.state == StepState.failed), None)
             if step is None:
@@ -167,8 +167,20 @@ class PlanVerbs(Carrying):
             self._redraw(c, plan_id, [key])
             self._settle(c, plan_id)
 
-    def _end_here(self, c: Connection, plan: Plan, user: str) -> None:
+    def _see(self, c: Connection, plan: Plan, actor: str) -> None:
+        """Somebody has looked at what was reported, and the plan goes on as it stands."""
+        if self._spec(c, plan).review != "always":
+            raise NotAllowed("Nothing of this plan waits for a look.")
+        done = (col(Step.plan_id) == plan.id, col(Step.revision) == plan.revision)
+        seen = update(Step).where(*done, col(Step.state) == StepState.succeeded).values(choice=SEEN)
+        c.execute(seen)
+        self._move(c, plan.id or 0, "answer", actor=actor, data={"choice": "continue"}, reason="", look=0)
+        self._settle(c, plan.id or 0)
+
+    def _end_here(self, c: Connection, plan: Plan, steps: Sequence[Step], user: str) -> None:
         """Nothing failed, but the planner knows no further, and a person says that it is enough."""
+        if any(s.state == StepState.failed and not s.choice for s in steps):
+            raise Conflict("A step failed; please answer that.")
         self._skip_pending(c, plan)
         self._move(c, plan.id or 0, "answer", actor=user, data={"choice": "abort"}, reason="", look=0)
         end = {"reason": f"ended by <@{user}>", "outcome": "incomplete"}

@@ -78,6 +78,8 @@ class Reviews(PlanVerbs):
                 self._put(c, plan, spec, terms, str(said["reason"]), changes)
             elif spec is not None:
                 self._extend(c, plan, spec, str(said["reason"]), changes)
+            elif said["verb"] == "continue":
+                self._see(c, plan, "planner")
             elif said["verb"] == "retry":
                 self._again(c, plan, str(said["step"]), float(said["wait"]))
             else:

@@ -80,9 +80,11 @@ class PlanSpec(Document):
     done_when: tuple[Check, ...] = ()
     mandate: Mandate = Mandate()
     continues: bool = False
+    review: Literal["anomalies", "always"] = "anomalies"  # always: after each step it waits for a look
 
     def effects(self) -> dict[str, Any]:
         rest = self.model_dump(mode="json", include={"done_when", "mandate", "continues"})
+        rest |= {"review": self.review} if self.review == "always" else {}
         return rest | {
             "steps": [step.effects() for step in self.steps],
             "rollback": [undo.effects() for undo in self.rollback],

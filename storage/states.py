@@ -57,6 +57,7 @@ STEP_MOVES: dict[str, tuple[frozenset[StepState], StepState]] = {
     "cancel": (frozenset({S.running}), S.cancelled),
 }
 
+SEEN = "seen"  # the choice of a succeeded step that the review has looked at
 ENDED = frozenset({S.succeeded, S.failed, S.skipped, S.cancelled})
 
 
@@ -96,6 +97,8 @@ def settle(spec: PlanSpec, facts: Facts) -> Settlement | None:
     for way, answer in (("rollback", _roll_back), ("abort", _abort), ("ask", _ask)):
         if way in ways.values():
             return answer(spec, facts, [key for key, chosen in ways.items() if chosen == way])
+    if unseen(spec, facts):
+        return Settlement("stall", "the planner looks at what was reported", looks=True)
     if doomed := _doomed(spec, facts):
         return Settlement("skip", "a step it depends on did not succeed", keys=doomed)
     if any(fact.state == S.pending for fact in facts.values()):
@@ -120,11 +123,17 @@ def startable(spec: PlanSpec, facts: Facts) -> set[str]:
     if undos:
         first = next((fact for fact in undos if fact.state != S.succeeded), undos[0])
         return {first.key} if first.state == S.pending else set()
-    if any(way != "continue" for way in failures(spec, facts).values()):
+    if any(way != "continue" for way in failures(spec, facts).values()) or unseen(spec, facts):
         return set()
     met = {key for key, fact in facts.items() if _satisfied(fact)}
     waiting = (step for step in spec.steps if step.id in facts and facts[step.id].state == S.pending)
     return {step.id for step in waiting if met.issuperset(step.depends_on)}
+
+
+def unseen(spec: PlanSpec, facts: Facts) -> bool:
+    """Whether a step has reported that the planner shall look at before anything else starts."""
+    done = (fact for fact in facts.values() if fact.state == S.succeeded and not fact.undo)
+    return spec.review == "always" and any(fact.choice != SEEN for fact in done)
 
 
 def can_skip(spec: PlanSpec, changing: Iterable[str], key: str) -> bool:

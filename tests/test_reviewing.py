@@ -234,6 +234,31 @@ def test_added_steps_are_counted_over_all_revisions(lite):
     assert "the mandate allows 2 added steps" in lite.view(plan_id).reason
 
 
+def test_where_the_planner_looks_at_every_step_nothing_starts_before_it_has(lite):
+    plan_id = approved(lite, LOOK, step("deploy", DEPLOY), review="always")
+    succeed(lite, plan_id, "look", failed=9)
+    assert lite.view(plan_id).state == PlanState.stalled
+    think(bot(lite, advice("continue", key="")))
+    assert lite.view(plan_id).state == PlanState.approved
+    succeed(lite, plan_id, "deploy")
+    think(bot(lite))
+
+    assert decided(lite, plan_id) == ["continue", "finish"]
+    assert lite.view(plan_id).outcome == "succeeded"
+
+
+def test_what_the_planner_finds_odd_a_person_lets_go_on(lite):
+    plan_id = approved(lite, LOOK, step("deploy", DEPLOY), review="always")
+    succeed(lite, plan_id, "look", failed=9)
+    think(bot(lite, advice("ask", key="")))
+    assert lite.view(plan_id).state == PlanState.stalled
+    assert "answer_confirm" in shown(lite, plan_id, "review")
+    lite.answer(plan_id, "", "confirm", user="BOB")
+
+    assert lite.view(plan_id).state == PlanState.approved
+    assert states(lite, plan_id) == {"look": "succeeded", "deploy": "pending"}
+
+
 # guidance
 
 

@@ -35,6 +35,7 @@ PLAN_EFFECTS: dict[str, Any] = {
     "done_when": (Check(field="s1.failed", op="eq", value=0),),
     "mandate": {"max_added_steps": 6},
     "continues": True,
+    "review": "always",
 }
 
 

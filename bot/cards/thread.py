@@ -85,8 +85,10 @@ def _review(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list[
     if asked and step and step.choices:
         more, buttons = asking(view, step, on_call)
         return [line, *more], buttons
-    end = button("End It", "answer_abort", pack(view.id, view.revision, view.digest))
-    return [line], [actions(f"answer_{view.id}", end)] if asked and not data.get("step") else []
+    value = pack(view.id, view.revision, view.digest)
+    made = [button("Go On", "answer_confirm", value)] if view.spec and view.spec.review == "always" else []
+    made.append(button("End It", "answer_abort", value))
+    return [line], [actions(f"answer_{view.id}", *made)] if asked and not data.get("step") else []
 
 
 def _waits(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:

@@ -94,6 +94,8 @@ def _rest(old: PlanSpec, new: PlanSpec) -> Iterator[str]:
         yield "the order of the rollback is another one"
     if old.model_dump_json(include={"done_when"}) != new.model_dump_json(include={"done_when"}):
         yield "what makes the goal reached is another thing"
+    if new.review != old.review:
+        yield "whether the planner looks at every step is another thing"
     if new.continues and not old.continues:
         yield "the planner would be asked again after these steps"
 
