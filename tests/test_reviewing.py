@@ -103,7 +103,7 @@ def test_what_may_pass_by_itself_is_tried_again_with_backoff_and_then_a_person_i
     view = lite.view(plan_id)
     assert view.state == PlanState.stalled
     assert view.reason == "it broke. Tried again 2 times."
-    assert view.step("look").choices == ("retry", "skip", "abort")
+    assert {"retry", "skip", "abort"} <= {*view.step("look").choices}
 
 
 def test_a_retry_that_works_is_no_persons_matter(lite):
