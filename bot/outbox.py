@@ -2,9 +2,8 @@
 
 import logging
 import re
-import stat
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from http.client import HTTPException
 from pathlib import Path
@@ -13,15 +12,17 @@ from typing import Any
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackRequestError
 
+from bot.attachments import attachments, read_log
 from bot.cards.blocks import Block, section
 from bot.cards.card import card, editing, simple
 from bot.cards.thread import message as thread_message
 from bot.cards.thread import notice
 from bot.cards.timeline import timeline
+from bot.pace import POST, UPDATE, Pace
 from storage.errors import SignoffError
 from storage.states import PlanState
 from storage.store import Store
-from storage.tables import Event, Message
+from storage.tables import Message
 from storage.views import PlanView
 
 logger = logging.getLogger(__name__)
@@ -29,11 +30,18 @@ logger = logging.getLogger(__name__)
 PAUSE = timedelta(seconds=3)  # between two updates of one message, unless a decision is shown
 CALM = timedelta(seconds=10)  # between two drawings of one home tab, unless its owner did something
 AGAIN = timedelta(seconds=5)
-LARGEST_LOG = 1_000_000
 PERSONAL = {"whisper", "tell", "home"}
 UNUSABLE = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
-HOPELESS = {"channel_not_found", "is_archived", "not_in_channel", "user_not_in_channel", "thread_not_found"}
+HOPELESS = {
+    "channel_not_found": "I cannot find it (any more)",
+    "is_archived": "it is archived",
+    "not_in_channel": "I am not in it (any more)",
+    "user_not_in_channel": "you are not in it",
+    "thread_not_found": "the message that it belongs to was deleted",
+    "restricted_action": "only some may write there",
+}
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed"}
+METHODS = {"home": "views.publish", "whisper": "chat.postEphemeral", "file": "files.completeUploadExternal"}
 
 
 @dataclass(frozen=True)
@@ -45,13 +53,19 @@ class Outbox:
     home: Callable[[str, str], Block] | None = None  # (person, their direct messages) → the home tab
     artifacts: Path | None = None  # where the workers of this machine keep the logs of their steps
     on_call: str = ""  # the user group that a question calls
+    pace: Pace = field(default_factory=Pace)
 
     def speak(self) -> None:
-        """One round over everything stale."""
+        """One round over everything stale, as fast as Slack takes it."""
         late: set[int] = set()
         for message in self.store.unsent():
             if message.plan_id and message.plan_id in late:
                 continue  # a thread keeps its order
+            place = message.channel or message.user
+            if not self.pace.ready(method(message), place, self.store.clock()):
+                late.add(message.plan_id)
+                continue
+            self.pace.sent(method(message), place, self.store.clock())
             try:
                 self._send(message)
             except SlackApiError as error:
@@ -141,6 +155,8 @@ class Outbox:
         answer = self.store.answer_to(view.id, message.step, message.seq) if message.step else None
         now = self.store.clock()
         text, blocks = thread_message(message.kind, view, event, now, answer=answer, on_call=self.on_call)
+        if message.problem in UNUSABLE:  # the words alone, and the buttons
+            blocks = [section(text), *(block for block in blocks if block["type"] == "actions")]
         self._post(message, view.thread or view.card, text, blocks)
 
     def _file(self, message: Message, view: PlanView) -> None:
@@ -204,50 +220,49 @@ class Outbox:
     def _refused(self, message: Message, error: SlackApiError) -> None:
         code = _code(error)
         if error.response.status_code == 429:
-            seconds = patience(error.response.headers.get("Retry-After", ""))
-            self._put_off(message, timedelta(seconds=seconds), code, refused=True)
-        elif code in UNUSABLE and message.problem not in UNUSABLE and message.kind == "card":
+            wait = timedelta(seconds=patience(error.response.headers.get("Retry-After", "")))
+            self.pace.refused(method(message), self.store.clock(), wait)
+            self._put_off(message, wait, code, refused=True)
+        elif code in UNUSABLE and message.problem not in UNUSABLE and message.plan_id:
             self._put_off(message, timedelta(0), code, refused=True)
         elif code in GONE and message.ts:
-            self.store.forget(message)
-        elif code in HOPELESS | UNUSABLE:
+            self._again(message)
+        elif code == "thread_not_found" and (card := self.store.card_of(message.plan_id)) and card.ts:
+            self._again(card)
+            self._put_off(message, AGAIN, code, refused=True)
+        elif code in HOPELESS or code in UNUSABLE:
             logger.error("message %s cannot be shown: %s", message.key, code)
             self.store.note_shown(message, message.ts, next_at=self.store.clock() + PAUSE, problem=code)
+            self._apologise(message, code)
         else:
             wait, refused = AGAIN * (1 + min(message.tries, 11)), error.response.status_code < 500
             self._put_off(message, wait, code, refused=refused)
+
+    def _again(self, message: Message) -> None:
+        """Somebody deleted it: it is posted anew, and the requester hears of the card's new place."""
+        self.store.forget(message)
+        if message.kind == "card" and message.channel[:1] != "D":
+            said = f"My card of plan {message.plan_id} in <#{message.channel}> was deleted; I post it again."
+            requester = self.store.view(message.plan_id).requester
+            self.store.tell(f"deleted:{message.plan_id}:{message.ts}", user=requester, text=said)
+
+    def _apologise(self, message: Message, code: str) -> None:
+        """The requester hears that their plan cannot be seen where it was asked for: once per reason."""
+        if not message.plan_id or message.kind in PERSONAL or message.channel.startswith("D"):
+            return
+        view, why = self.store.view(message.plan_id), HOPELESS.get(code, f"Slack refuses it ({code})")
+        said = f"I cannot write into <#{message.channel}> about plan {view.id}: {why}."
+        more = " Nothing else changes: those who may decide find it in my home tab."
+        self.store.tell(f"mute:{view.id}:{code}", user=view.requester, text=said + more)
 
     def _put_off(self, message: Message, wait: timedelta, problem: str, *, refused: bool) -> None:
         logger.warning("message %s waits: %s", message.key, problem)
         self.store.put_off(message, self.store.clock() + wait, problem=problem, refused=refused)
 
 
-def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[str, str]]:
-    """(key, path) of the files that go with a thread message: logs of a failure; at the end, the timeline."""
-    if kind == "summary" and any(step.started_at for step in view.steps):
-        return [(f"timeline:{view.id}", "")]
-    key = str(event.data.get("step")) if event and event.verb == "fail" else ""
-    report = view.step(key).report if view.has(key) else None
-    if kind != "outcome" or report is None or event is None:
-        return []
-    return [(f"log:{view.id}:{event.seq}:{n}", path) for n, path in enumerate(report.artifacts[:3]) if path]
-
-
-def read_log(path: str, root: Path) -> str:
-    """The text, if it is a plain file of bounded size under the root; "" for everything else."""
-    try:
-        real = Path(path).resolve(strict=True)
-        facts = real.stat()
-        # A report must not make the bot show a file of its own, such as a key.
-        if (
-            not real.is_relative_to(root.resolve())
-            or not stat.S_ISREG(facts.st_mode)
-            or facts.st_size > LARGEST_LOG
-        ):
-            return ""
-        return real.read_text(encoding="utf-8", errors="replace")
-    except (OSError, ValueError):
-        return ""
+def method(message: Message) -> str:
+    """The call of Slack that this message takes: a shown one is changed."""
+    return METHODS.get(message.kind) or (UPDATE if message.ts else POST)
 
 
 def patience(said: str) -> float:

@@ -160,6 +160,11 @@ class Desk(Ledger):
             pause = update(Message).where(col(Message.id) == message.id, calm)
             c.execute(pause.values(not_before=next_at, urgent=False))
 
+    def card_of(self, plan_id: int) -> Message | None:
+        """The row of a plan's card."""
+        with self._read() as c:
+            return next(iter(rows(c, Message, col(Message.key) == f"card:{plan_id}")), None)
+
     def forget(self, message: Message) -> None:
         """The message was deleted in Slack: post it anew."""
         with self._write() as c:

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 from slack_sdk import WebClient
 
+from bot.attachments import LARGEST_LOG, read_log
 from bot.local.person import WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
-from bot.outbox import LARGEST_LOG, Outbox, patience, read_log
+from bot.outbox import Outbox, patience
+from bot.pace import BURST, POST, UPDATE, UPDATES, Pace
 from storage.engine import migrate, open_engine
 from storage.errors import SignoffError
 from storage.store import Store
-from tests.fakes import CONTRACTS, FakeClock, approve, plan_spec, taker, terms
+from tests.fakes import CONTRACTS, FakeClock, approve, bad, plan_spec, take, taker, terms
 
 CHANNEL = "C0OPS"
 HOME = {"type": "home", "blocks": [{"type": "header", "text": {"type": "plain_text", "text": "Signoff"}}]}
@@ -31,6 +33,14 @@ class Fussy(WebClient):
         else:
             answer = super().chat_postMessage(**given)
         return answer
+
+
+class Plain(WebClient):
+    """A Slack that takes no long sections."""
+
+    def chat_postMessage(self, **given: Any) -> Any:  # noqa: N802 # Slack's own name
+        long = len(given["blocks"][0].get("text", {}).get("text", "")) > 100
+        return super().chat_postMessage(**given | ({"blocks": [{"type": "nonsense"}]} if long else {}))
 
 
 @pytest.fixture(scope="module")
@@ -177,10 +187,110 @@ def test_a_channel_that_is_gone_stops_nothing_else(outbox, workspace):
     lost = proposed(outbox.store, channel="C0GONE")
     proposed(outbox.store)
     outbox.speak()
+    outbox.speak()
 
     assert len(workspace.messages()) == 1
     assert outbox.store.view(lost).card == ""
     assert outbox.store.unsent() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [({"is_archived": True}, "it is archived"), ({"has_bot": False}, "I am not in it (any more)"),
+     ({"has_bot": False, "is_private": True}, "I cannot find it (any more)")],
+)  # fmt: skip
+def test_the_requester_hears_once_that_a_channel_no_longer_takes_their_plan(outbox, workspace, change, why):
+    plan_id = proposed(outbox.store)
+    outbox.speak()
+    workspace.change_channel(CHANNEL, **change)
+    try:
+        approve(outbox.store, plan_id)
+        for _ in range(3):
+            outbox.speak()
+    finally:
+        workspace.change_channel(CHANNEL, is_archived=False, has_bot=True, is_private=False)
+
+    told = [body["text"] for body in workspace.state()["messages"] if body["channel"] == "D0ANN"]
+
+    assert told == [
+        f"I cannot write into <#{CHANNEL}> about plan {plan_id}: {why}. "
+        "Nothing else changes: those who may decide find it in my home tab."
+    ]
+    assert outbox.store.unsent() == []
+
+
+def test_a_deleted_card_is_posted_again_and_its_thread_goes_on_there(outbox, workspace, clock):
+    plan_id = proposed(outbox.store)
+    outbox.speak()
+    first = outbox.store.view(plan_id).card
+    workspace.delete(CHANNEL, first)
+    approve(outbox.store, plan_id)
+    for _ in range(4):
+        outbox.speak()
+        clock.advance(6)
+
+    second = outbox.store.view(plan_id).card
+    thread = workspace.thread(second)
+    told = [body["text"] for body in workspace.state()["messages"] if body["channel"] == "D0ANN"]
+
+    assert second != first
+    assert [body["ts"] for body in workspace.messages()] == [second]
+    assert "approved revision 1" in thread[1]["text"]
+    assert told == [f"My card of plan {plan_id} in <#{CHANNEL}> was deleted; I post it again."]
+
+
+def test_a_thread_message_whose_blocks_are_refused_goes_as_words_with_its_buttons(outbox, slack, workspace):
+    plan_id = proposed(outbox.store)
+    outbox.speak()
+    approve(outbox.store, plan_id)
+    outbox.store.fail(take(outbox.store, plan_id, "s1"), bad("it broke"), actor="w1")
+    fussy = Outbox(outbox.store, Plain(token=slack.bot_token, base_url=slack.api_url, retry_handlers=[]))
+    for _ in range(3):
+        fussy.speak()
+
+    told = workspace.thread(outbox.store.view(plan_id).card)[-1]
+
+    assert "it broke" in told["text"]
+    assert [block["type"] for block in told["blocks"]] == ["section", "actions"]
+    assert len(told["blocks"][0]["text"]["text"]) < 100
+
+
+def test_posts_come_in_a_burst_and_then_one_a_second_for_each_channel(clock):
+    pace, sent = Pace(), []
+    for second in range(20):
+        for _ in range(5):
+            if pace.ready(POST, "C1", clock()):
+                pace.sent(POST, "C1", clock())
+                sent.append(second)
+        clock.advance(1)
+
+    assert sent[:BURST] == [0] * 5 + [1] * 3
+    assert sent[BURST:] == [*range(1, 20)][: len(sent) - BURST]
+    assert pace.ready(POST, "C2", clock())
+
+
+def test_after_a_429_the_method_pauses_for_everybody_and_there_are_no_bursts(clock):
+    pace = Pace()
+    pace.refused(POST, clock(), timedelta(seconds=7))
+    paused = [pace.ready(POST, channel, clock()) for channel in ("C1", "C2")]
+    clock.advance(7)
+    first = pace.ready(POST, "C1", clock())
+    pace.sent(POST, "C1", clock())
+    second = pace.ready(POST, "C1", clock())
+    clock.advance(1)
+
+    assert (paused, first, second) == ([False, False], True, False)
+    assert pace.ready(POST, "C1", clock())
+    assert pace.ready(UPDATE, "C1", clock())
+
+
+def test_updates_share_one_bucket(clock):
+    pace = Pace()
+    for number in range(UPDATES):
+        assert pace.ready(UPDATE, f"C{number}", clock())
+        pace.sent(UPDATE, f"C{number}", clock())
+
+    assert not pace.ready(UPDATE, "C99", clock())
 
 
 def test_a_wish_that_never_became_a_plan_leaves_nothing_behind(outbox, workspace):

@@ -28,6 +28,7 @@ class AdminApi:
             web.get("/control/calls", self._get_calls),
             web.post("/control/fault", self._post_fault),
             web.post("/control/disconnect", self._post_disconnect),
+            web.post("/control/delete", self._post_delete),
             web.post("/control/{kind:member|channel|group}", self._post_change),
             web.post("/control/clear", self._post_clear),
             web.post("/control/request_url", self._post_request_url),
@@ -51,6 +52,11 @@ class AdminApi:
 
     async def _post_disconnect(self, request: web.Request) -> web.Response:
         await self._courier.socket.disconnect(politely=(await request.json()).get("politely", True))
+        return web.json_response({"ok": True})
+
+    async def _post_delete(self, request: web.Request) -> web.Response:
+        given = await request.json()
+        self._parts.workspace.remove(self._parts.workspace.channel(given["channel"]), given["ts"])
         return web.json_response({"ok": True})
 
     async def _post_change(self, request: web.Request) -> web.Response:

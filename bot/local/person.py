@@ -40,6 +40,10 @@ class WorkspaceClient(Looking):
     def disconnect(self, *, politely: bool = True) -> None:
         self.act("disconnect", politely=politely)
 
+    def delete(self, channel_id: str, ts: str) -> None:
+        """What a person with the right does to anybody's message."""
+        self.act("delete", channel=channel_id, ts=ts)
+
     def change_member(self, user_id: str, **changes: Any) -> None:
         """What an admin does: `change_member("U0BOB", deleted=True)`."""
         self.act("member", id=user_id, **changes)
