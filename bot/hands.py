@@ -16,6 +16,7 @@ from storage.errors import NotAllowed
 from storage.store import Store
 from storage.views import PlanView
 
+OUTSIDE = "This channel is shared with another organisation, so nothing is approved or changed from here."
 # (the wish, what hears of the cost) → a plan, questions, or a refusal; ModelFailed when there is none of them
 AskModel = Callable[[str, Callable[[str, Usage], None]], Planned | Asked | Declined]
 # (the plan as it stands, what was decided before, the rungs left, what hears of the cost) → advice; the same
@@ -56,6 +57,8 @@ class Bot:
         """The person, if they may; NotAllowed with the reason otherwise."""
         actor = self.people.actor(user, fresh=verb == "approve")
         answer = authorize(actor, verb, plan, self.config)
+        if answer == Allowed() and verb == "approve" and plan and self.people.outside(plan.channel):
+            answer = Refused(OUTSIDE)
         if isinstance(answer, Refused):
             self.store.refuse(plan.id if plan else 0, verb, user=user, reason=answer.reason)
             raise NotAllowed(answer.reason)

@@ -1,15 +1,17 @@
 """Who may, and what a plan needs. Pure: no I/O, deny by default, every answer with its reason."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from bot import rules
 from bot.planner.validate import Catalogue
-from storage.config import SignoffConfig
+from bot.rules import RISKS
+from storage.config import SignoffConfig, is_group
+from storage.demands import Quorum
 from storage.plans import Terms
 from storage.spec import PlanSpec, StepSpec
 from storage.views import PlanView
-
-RISKS = ("low", "medium", "high")
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,10 @@ class Actor:
     team: str
     user: str
     barred: str = ""
+    groups: frozenset[str] = frozenset()  # those that policy names, and they are in
+
+    def among(self, ids: Collection[str]) -> bool:
+        return self.user in ids or not self.groups.isdisjoint(ids)
 
 
 @dataclass(frozen=True)
@@ -37,12 +43,12 @@ class Refused:
 ROLES: dict[str, frozenset[str]] = {
     "request": frozenset({"member"}),
     "amend": frozenset({"requester", "approver"}),
-    "approve": frozenset({"approver"}),
+    "approve": frozenset({"asked"}),
     "reject": frozenset({"requester", "approver"}),
     "cancel": frozenset({"requester", "approver", "admin"}),
     "answer": frozenset({"requester", "approver"}),
-    "resolve": frozenset({"approver"}),
-    "take_over": frozenset({"approver"}),
+    "resolve": frozenset({"asked"}),
+    "take_over": frozenset({"asked"}),
     "stop": frozenset({"admin"}),
     "resume": frozenset({"admin"}),
 }
@@ -55,38 +61,52 @@ def authorize(actor: Actor, verb: str, plan: PlanView | None, config: SignoffCon
     if plan is not None and actor.team != plan.team:
         return Refused("This plan belongs to another workspace.")
     wanted = ROLES.get(verb, frozenset())
-    if verb == "approve" and plan is not None and actor.user in plan.authors:
-        return Refused(
-            f"You asked for this plan or changed it, so somebody else must approve it: {who(plan)}."
-        )
+    if verb == "approve" and plan is not None and (reason := _unapprovable(actor, plan)):
+        return Refused(reason)
     if not wanted & _roles(actor, plan, config):
         return Refused(_refusal(verb, plan, config))
     return Allowed()
 
 
-def who(plan: PlanView) -> str:
-    """The people who may approve, as mentions."""
-    able = [f"<@{user}>" for user in plan.approvers if user not in plan.authors]
+def who(plan: PlanView, quorum: Quorum | None = None) -> str:
+    """The people who may approve, or who count for one quorum, as mentions."""
+    ids = quorum.of if quorum else plan.approvers
+    able = [mention(id_) for id_ in ids if id_ not in plan.authors or plan.demands.authors]
     return " or ".join(able) or "nobody; ask an administrator to add approvers in signoff.toml"
+
+
+def mention(id_: str) -> str:
+    return f"<!subteam^{id_}>" if is_group(id_) else f"<@{id_}>"
+
+
+def asks_of(quorum: Quorum, config: SignoffConfig) -> tuple[str, ...]:
+    return config.people.approvers if quorum.general else quorum.of
+
+
+def entitled(plan: PlanView, config: SignoffConfig) -> set[str]:
+    """Whom this plan asks, as far as today's configuration still names them."""
+    ids = {id_ for quorum in plan.quorums for id_ in asks_of(quorum, config)}
+    return ids & config.named()
 
 
 def terms(
     spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, *, authors: tuple[str, ...], now: datetime
 ) -> Terms:
     """What this plan needs before it may run. Computed by code; nobody's opinion counts."""
-    risks = [(step, *_risk(step, catalogue, config)) for step in (*spec.steps, *spec.rollback)]
-    worst = max((risk for _, risk, _ in risks), key=RISKS.index, default="low")
-    reasons = tuple(dict.fromkeys(why for _, risk, why in risks if risk == worst))
-    changes = any(risk != "low" for _, risk, _ in risks)
+    found = rules.case(spec, catalogue, config, requester=next(iter(authors), ""), now=now)
+    worst = max((fact.risk for fact in found.facts), key=RISKS.index, default="low")
+    asked, waits = rules.demands(found)
+    people = (id_ for quorum in asked.quorums for id_ in quorum.of)
     return Terms(
         risk=worst,
-        reasons=reasons,
-        needed=getattr(config.policy.approvals, worst) if changes else 0,
-        approvers=config.people.approvers,
+        reasons=tuple(dict.fromkeys(fact.why for fact in found.facts if fact.risk == worst)),
+        needed=max((quorum.needed for quorum in asked.quorums), default=0),
+        approvers=(*dict.fromkeys(people),) or config.people.approvers,
         authors=authors,
         policy=config.version(),
         seconds=duration(spec, catalogue),
-        expires_at=now + timedelta(hours=config.policy.expires_hours),
+        expires_at=now + waits,
+        demands=asked,
     )
 
 
@@ -120,24 +140,24 @@ def _later(old: StepSpec, new: StepSpec) -> bool:
     return before == after or (after is not None and (before is None or after >= before))
 
 
-def _risk(step: StepSpec, catalogue: Catalogue, config: SignoffConfig) -> tuple[str, str]:
-    contract = catalogue.find(step)
-    if contract is None or not contract.changes:
-        return "low", "nothing is changed"
-    place = contract.environment(step.parameters)
-    what = contract.locks(step.parameters).replace(":", " ") or f"something by {step.worker}.{step.action}"
-    where = "" if place in what.split("/")[0].split() else f" in {place or 'an unnamed environment'}"
-    risky = place in config.policy.production or not place
-    return "high" if risky else "medium", f"changes {what}{where}"
+def _unapprovable(actor: Actor, plan: PlanView) -> str:
+    """Why this person's approval of this plan is none, whoever they are; or ""."""
+    if plan.demands.denied:
+        return f"Policy does not allow this plan: {'; '.join(plan.demands.denied)}."
+    if actor.user in plan.authors and not plan.demands.authors:
+        return f"You asked for this plan or changed it, so somebody else must approve it: {who(plan)}."
+    return ""
 
 
 def _roles(actor: Actor, plan: PlanView | None, config: SignoffConfig) -> set[str]:
     roles = {"member"}
     if plan is not None and actor.user == plan.requester:
         roles.add("requester")
-    if actor.user in config.people.approvers:
+    if actor.among(config.people.approvers):
         roles.add("approver")
-    if actor.user in config.people.admins:
+    if plan is not None and actor.among(entitled(plan, config)):
+        roles |= {"approver", "asked"}
+    if actor.among(config.people.admins):
         roles.add("admin")
     return roles
 
@@ -146,8 +166,9 @@ def _refusal(verb: str, plan: PlanView | None, config: SignoffConfig) -> str:
     able = {
         "requester": [plan.requester] if plan else [],
         "approver": config.people.approvers,
+        "asked": sorted(entitled(plan, config)) if plan else [],
         "admin": config.people.admins,
     }
-    people = dict.fromkeys(user for role in able if role in ROLES.get(verb, ()) for user in able[role])
-    names = " or ".join(f"<@{user}>" for user in people) or "nobody (no such people are configured)"
+    people = dict.fromkeys(id_ for role in able if role in ROLES.get(verb, ()) for id_ in able[role])
+    names = " or ".join(map(mention, people)) or "nobody (no such people are configured)"
     return f"You may not {verb.replace('_', ' ')}{' this plan' if plan else ''}. Those who may: {names}."

@@ -24,7 +24,7 @@ from bot.listeners.inbox import handle_all
 from bot.listeners.reminders import remind
 from bot.listeners.web import serving
 from bot.outbox import Outbox
-from bot.people import People
+from bot.people import People, Unsure
 from bot.planner import runbooks
 from bot.planner.claude import Claude, connect
 from bot.planner.decision import Decision, Progress, Verb
@@ -157,21 +157,28 @@ def make(
     except (SlackApiError, OSError) as error:
         raise BadConfig(f"Slack does not accept the bot token, or cannot be reached: {error}") from None
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
-    outbox = Outbox(
-        store, client, homes(store, config, books, str(known["url"])), artifacts, config.policy.on_call
-    )
-    people = People(client, str(known["team_id"]))
+    enterprise, groups = str(known.get("enterprise_id") or ""), config.groups()
+    people = People(client, str(known["team_id"]), enterprise=enterprise, groups=groups)
+    drawn = homes(store, config, books, str(known["url"]), people)
+    outbox = Outbox(store, client, drawn, artifacts, config.policy.on_call)
     return Bot(store, config, people, outbox.open_view, books, *thinking), outbox
 
 
 def homes(
-    store: Store, config: SignoffConfig, books: list[runbooks.Runbook], site: str
+    store: Store, config: SignoffConfig, books: list[runbooks.Runbook], site: str, people: People
 ) -> Callable[[str, str], Block]:
     """How a person's home tab is drawn, from the rows as they stand; `site` is the workspace's address."""
 
     def draw(user: str, channel: str) -> Block:
         plans, past = store.open_plans(limit=100), store.recent(50)
-        return home(user, channel, Scene(plans, past, store.stops(), books, config, store.clock(), link))
+        scene = Scene(plans, past, store.stops(), books, config, store.clock(), link)
+        return home(user, channel, scene, groups(user))
+
+    def groups(user: str) -> frozenset[str]:
+        try:
+            return people.actor(user).groups
+        except Unsure:
+            return frozenset()  # what waits for them as a member of a group is not shown now
 
     def link(view: PlanView) -> str:
         return permalink(site, view.channel, view.card)

@@ -4,18 +4,18 @@ import logging
 from dataclasses import replace
 
 from bot.hands import Bot
-from bot.people import Unsure
+from bot.permits import permit
 from bot.planner import runbooks
 from bot.planner.model import ModelFailed
 from bot.planner.prepare import prepare
 from bot.planner.wire import Asked, Declined
-from bot.policy import Refused, authorize, terms
+from bot.policy import terms
 from bot.reviewing import Work, reviews
 from bot.spending import book, over_budget
-from bot.when import spoken
+from storage.config import is_group
+from storage.demands import Quorum
 from storage.errors import Conflict, InvalidPlan, SignoffError
 from storage.plans import Terms
-from storage.spec import PlanSpec
 from storage.states import PlanState
 from storage.views import PlanView
 
@@ -55,13 +55,19 @@ def propose(bot: Bot, plan_id: int) -> None:
     except InvalidPlan as error:
         raise SignoffError(f"The plan {made.note} cannot be used:\n{error}") from None
     asked = terms(spec, catalogue, bot.config, authors=(view.requester,), now=now)
-    able = [user for user in asked.approvers if user not in asked.authors]
-    if len(able) < asked.needed:
-        raise SignoffError(
-            f"This needs {asked.needed} approval(s) by somebody other than you, and signoff.toml names only "
-            f"{len(able)} such approver(s) under [people]."
-        )
+    for quorum in asked.demands.quorums:
+        _enough(asked, quorum)
     bot.store.propose(plan_id, spec, asked, author="planner", note=made.note)
+
+
+def _enough(asked: Terms, quorum: Quorum) -> None:
+    """A plan that could never get its approvals is refused now. How many a group has, only Slack knows."""
+    able = [id_ for id_ in quorum.of if asked.demands.authors or id_ not in asked.authors]
+    if len(able) < quorum.needed and not any(map(is_group, able)):
+        raise SignoffError(
+            f"This needs {quorum.needed} approval(s) by somebody other than you, and signoff.toml names only "
+            f"{len(able)} such approver(s) for it."
+        )
 
 
 def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
@@ -104,38 +110,3 @@ def give_up(bot: Bot, plan_id: int, why: str) -> None:
 
 def stall(bot: Bot, plan_id: int) -> None:
     bot.store.stall(plan_id, actor="planner", reason="planning broke on my side; the log has the details")
-
-
-def permit(bot: Bot) -> None:
-    """Fresh leave for each changing step that is due, unless something has come between."""
-    for step in bot.store.unpermitted():
-        reason = obstacle(bot, bot.store.view(step.plan_id), step.environment)
-        if reason:
-            bot.store.withhold(step.id or 0, reason, actor="bot")
-        else:
-            bot.store.permit(step.id or 0, actor="bot")
-
-
-def obstacle(bot: Bot, view: PlanView, environment: str) -> str:
-    """What has come between the approval and this step: a freeze, a stricter policy, a lost entitlement."""
-    if freeze := bot.frozen(environment):
-        until = spoken(freeze.until, freeze.zone)
-        return f"{environment or 'everything'} is frozen until {until}: {freeze.reason}"
-    if view.spec and (needed := today(bot, view.spec, view).needed) > len(view.approved_by):
-        return f"the policy now asks for {needed} approvals, and this has {len(view.approved_by)}"
-    refusals = [why for user in view.approved_by if (why := _still(bot, user, view))]
-    return f"an approval no longer holds: {refusals[0]}" if refusals else ""
-
-
-def today(bot: Bot, spec: PlanSpec, view: PlanView) -> Terms:
-    """What policy would ask for this plan if it were proposed now."""
-    return terms(spec, bot.catalogue(), bot.config, authors=view.authors, now=bot.store.clock())
-
-
-def _still(bot: Bot, user: str, view: PlanView) -> str:
-    """Why this approval would not be given today, or ""."""
-    try:
-        answer = authorize(bot.people.actor(user, fresh=True), "approve", view, bot.config)
-    except Unsure as error:
-        return str(error)
-    return answer.reason if isinstance(answer, Refused) else ""

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo, available_timezones
 
-from storage.config import DAYS, Window, local
+from storage.config import Window, local
 from storage.errors import BadTime
+from storage.rules import DAYS
 
 # Abbreviations that mean one place; the place decides whether summer time holds, not the letters.
 PLACES = {

@@ -16,8 +16,8 @@ from storage.clock import Clock, jumping, wall
 from storage.contract import Document, fingerprint
 from storage.errors import BadConfig
 from storage.redaction import Quiet, Redactor, known_values, secret_in
+from storage.rules import DAYS, Breaker, Day, Limits, Rule
 
-DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 RELEASE = "0.1.0"
 
 
@@ -49,6 +49,11 @@ class Settings(BaseSettings):
         return jumping(self.clock) if self.clock else wall
 
 
+def is_group(id_: str) -> bool:
+    """Slack's ids say what they are: S… is a user group, U… and W… are people."""
+    return id_.startswith("S")
+
+
 def _zone(name: str) -> str:
     if name not in available_timezones():
         raise ValueError(f"there is no time zone '{name}'; use an IANA name such as America/New_York")
@@ -61,7 +66,7 @@ Zone = Annotated[str, AfterValidator(_zone)]
 class Window(Document):
     """A maintenance window: on these days, from `start`, for some hours, in one zone."""
 
-    days: tuple[Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"], ...] = DAYS  # type: ignore[assignment] # the literal's own values
+    days: tuple[Day, ...] = DAYS
     start: time
     hours: float = Field(gt=0, le=24)
     zone: Zone
@@ -101,10 +106,18 @@ class Freeze(Document):
 
 
 class People(Document):
-    """Slack user ids."""
+    """Slack ids: of users (U…, W…), and of user groups (S…) whose members Slack is asked for."""
 
     approvers: tuple[str, ...] = ()
     admins: tuple[str, ...] = ()
+    roles: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], tuple[str, ...]] = Field(
+        default_factory=dict
+    )
+
+    def expand(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The ids behind these ids and roles, each once."""
+        ids = (id_ for name in names for id_ in self.roles.get(name, (name,)))
+        return (*dict.fromkeys(ids),)
 
 
 class Approvals(Document):
@@ -122,6 +135,9 @@ class PolicyConfig(Document):
     expires_hours: float = Field(default=24.0, gt=0, le=720)
     production: tuple[str, ...] = ("production", "prod")
     on_call: Annotated[str, StringConstraints(pattern=r"^(S[A-Z0-9]+)?$")] = ""  # a Slack user group
+    rules: tuple[Rule, ...] = ()
+    limits: Limits = Limits()
+    breaker: Breaker = Breaker()
 
 
 class Audit(Document):
@@ -156,6 +172,28 @@ class SignoffConfig(Document):
     workers: tuple[str, ...] = ()
     runbooks: tuple[Path, ...] = ()
     inventory: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _names_what_there_is(self) -> Self:
+        for rule in self.policy.rules:
+            if (name := rule.require.window if rule.require else "") and name not in self.windows:
+                raise ValueError(f"the rule '{rule.name}' names the window '{name}', which is not there")
+            for name in (*rule.people(), *rule.when.requester):
+                if not name.isupper() and name not in self.people.roles:
+                    raise ValueError(
+                        f"the rule '{rule.name}' names '{name}', which is neither a Slack id nor one of "
+                        "[people.roles]"
+                    )
+        return self
+
+    def named(self) -> set[str]:
+        """Everybody whom policy lets approve anything, today: user ids and group ids."""
+        rules = (rule.people() for rule in self.policy.rules)
+        return {*self.people.approvers, *(id_ for people in rules for id_ in self.people.expand(people))}
+
+    def groups(self) -> tuple[str, ...]:
+        """The Slack groups that anybody's rights depend on."""
+        return (*sorted(id_ for id_ in {*self.named(), *self.people.admins} if is_group(id_)),)
 
     def version(self) -> str:
         """Names the policy in force."""

@@ -9,6 +9,8 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.carrying import Carrying
+from storage.demands import NOTHING, Demands
+from storage.demands import read as read_demands
 from storage.errors import Conflict, NotAllowed
 from storage.ledger import rows
 from storage.report import AnyReport, asks
@@ -29,6 +31,7 @@ class Terms:
     policy: str
     seconds: float
     expires_at: datetime
+    demands: Demands = NOTHING
 
 
 class PlanVerbs(Carrying):
@@ -52,7 +55,7 @@ class PlanVerbs(Carrying):
         with self._write() as c:
             plan = self._move(c, plan_id, "propose", actor=author, data=_proposal(spec, terms))
             number = self._add_revision(c, plan, spec, terms, author=author, note=note, changes=[])
-            if terms.needed == 0:
+            if terms.needed == 0 and not terms.demands.denied:
                 self._accept(c, self._plan(c, plan_id), by="policy", data={"digest": spec.digest()})
             return number
 
@@ -79,19 +82,28 @@ class PlanVerbs(Carrying):
         user: str,
         policy: str,
         permits: bool = True,
+        held: Sequence[str] = (),
     ) -> bool:
         """Record one person's yes to exactly this digest; True when it was the last one needed.
 
         `permits`: whoever asked policy just now, so the first steps need not ask again.
+        `held`: who this person is besides themselves, the groups that policy names.
         """
         with self._write() as c:
             plan = self._touch(c, plan_id)
             current = self._decidable(c, plan, revision, digest)
             self._all_shown(c, plan)
-            self._add_approval(c, plan, current, team=team, user=user, policy=policy)
+            demands = read_demands(current.demands)
+            if demands.denied:
+                raise NotAllowed(f"Policy does not allow this plan: {'; '.join(demands.denied)}.")
+            row = {"team": team, "user": user, "policy": policy, "held": " ".join(sorted({user, *held}))}
+            self._add_approval(c, plan, current, row)
             given = rows(c, Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
             data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed}
-            if len(given) < current.needed:
+            short = any(
+                quorum.short(approval.held.split() for approval in given) for quorum in demands.quorums
+            )
+            if len(given) < current.needed or short:
                 self._note(c, plan, "approve", actor=user, data=data)
                 return False
             self._accept(c, plan, by=user, data=data, permits=permits)
@@ -254,6 +266,7 @@ class PlanVerbs(Carrying):
                 "inventory or a variable of the workers' environment instead."
             )
         row = asdict(terms) | {
+            "demands": terms.demands.model_dump_json(),
             "plan_id": plan.id, "number": number, "spec": spec.model_dump_json(), "digest": spec.digest(),
             "author": author, "note": note, "changes": changes, "made_at": self.clock(), "parent": parent,
         }  # fmt: skip
@@ -263,14 +276,17 @@ class PlanVerbs(Carrying):
             self._want_previews(c, plan.id or 0, number, spec)
         return number
 
-    def _add_approval(
-        self, c: Connection, plan: Plan, current: Revision, *, team: str, user: str, policy: str
-    ) -> None:
-        row = {"plan_id": plan.id, "revision": current.number, "digest": current.digest, "team": team}
+    def _add_approval(self, c: Connection, plan: Plan, current: Revision, yes: dict[str, str]) -> None:
+        row = yes | {
+            "plan_id": plan.id,
+            "revision": current.number,
+            "digest": current.digest,
+            "at": self.clock(),
+        }
         row["shown"] = self._shown(c, plan)
         try:
             with c.begin_nested():
-                c.execute(insert(Approval).values(**row, user=user, policy=policy, at=self.clock()))
+                c.execute(insert(Approval).values(**row))
         except IntegrityError:
             raise Conflict("You have approved this revision already; it waits for somebody else.") from None
 

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, update
 from sqlmodel import col
 
+from storage.demands import read as read_demands
 from storage.errors import Conflict, NotAllowed
 from storage.ledger import read_spec, rows
 from storage.mandate import exceeds, stands
@@ -104,7 +105,8 @@ class Reviews(PlanVerbs):
         parent = self._approved(c, plan)
         if beyond := self._beyond(c, parent, spec):
             raise NotAllowed(f"What was approved does not cover this: {beyond}.")
-        terms = Terms(**{field.name: getattr(parent, field.name) for field in fields(Terms)})
+        asked = {field.name: getattr(parent, field.name) for field in fields(Terms)}
+        terms = Terms(**asked | {"demands": read_demands(parent.demands)})
         note = f"made under the mandate of revision {parent.number}: {why}"
         number = self._add_revision(
             c, plan, spec, terms, author="planner", note=note, changes=[*changes], parent=parent.number

@@ -34,6 +34,10 @@ def zero() -> Any:
     return Field(default=0, sa_column_kwargs={"server_default": text("0")})
 
 
+def prose() -> Any:
+    return Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
+
+
 def empty() -> Any:
     return Field(default="", sa_column_kwargs={"server_default": text("''")})
 
@@ -77,6 +81,7 @@ class Revision(SQLModel, table=True):
     policy: str  # version of the policy that asked
     seconds: float  # estimated duration
     changes: list[str] = Field(sa_type=JSON)  # difference to the revision before, in words
+    demands: str = prose()  # what the rules of policy ask for it, as JSON
     made_at: datetime = moment()
     expires_at: datetime = moment()
 
@@ -94,6 +99,7 @@ class Approval(SQLModel, table=True):
     user: str
     policy: str
     shown: str = empty()  # hash of the previews that stood on the card
+    held: str = prose()  # who they were then: their own id, and those of the groups that policy names
     at: datetime = moment()
 
 
@@ -141,7 +147,7 @@ class Step(SQLModel, table=True):
     start_by: datetime | None = moment(default=None)  # later, it could not end before `not_after`
     due_at: datetime | None = moment(default=None, index=True)  # None while others keep it from starting
     permit_until: datetime | None = moment(default=None)
-    withheld: str = Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
+    withheld: str = prose()
     owner: str = ""
     lease_until: datetime | None = moment(default=None)
     basis: str = empty()  # what its preview rested on, until the first attempt has found it unchanged

@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, and_, or_, select
 from sqlmodel import col
 
+from storage.demands import NOTHING, Demands, Quorum
+from storage.demands import read as read_demands
 from storage.ledger import readable, rows
 from storage.report import AnyReport, asks
 from storage.spec import PlanSpec, StepSpec
@@ -80,6 +82,8 @@ class PlanView:
     approvers: tuple[str, ...] = ()
     authors: tuple[str, ...] = ()
     approved_by: tuple[str, ...] = ()
+    held: tuple[tuple[str, ...], ...] = ()  # by each of those: their own id and their groups, at the time
+    demands: Demands = NOTHING
     policy: str = ""
     seconds: float = 0.0
     changes: tuple[str, ...] = ()
@@ -99,6 +103,12 @@ class PlanView:
 
     def has(self, key: str) -> bool:
         return any(step.spec.id == key for step in self.steps)
+
+    @property
+    def quorums(self) -> tuple[Quorum, ...]:
+        """Who must approve; without any rule, so many of the approvers."""
+        plain = (Quorum(needed=self.needed, of=self.approvers, general=True),) if self.needed else ()
+        return self.demands.quorums or plain
 
 
 class Views(Stops):
@@ -176,6 +186,8 @@ class Views(Stops):
             "reasons": tuple(revision.reasons), "needed": revision.needed,
             "approvers": tuple(revision.approvers), "authors": tuple(revision.authors),
             "approved_by": tuple(approval.user for approval in given), "policy": revision.policy,
+            "held": tuple(tuple((approval.held or approval.user).split()) for approval in given),
+            "demands": read_demands(revision.demands),
             "seconds": revision.seconds, "changes": tuple(revision.changes), "author": revision.author,
             "note": revision.note, "expires_at": revision.expires_at,
             "steps": self._step_views(c, plan, revision, spec), "parent": self._parent(c, revision),

@@ -12,6 +12,8 @@ from sqlalchemy import text
 from sqlmodel import col
 
 from bot.demo.seed import CONFIG as DEMO
+from bot.people import People
+from bot.policy import Actor
 from storage.claims import Claim, Taker
 from storage.config import SignoffConfig
 from storage.contract import Contract, Entry
@@ -59,6 +61,25 @@ class FakeClock:
 
     def advance(self, seconds: float = 0, **parts: float) -> None:
         self.now += timedelta(seconds=seconds, **parts)
+
+
+class Everybody(People):
+    """Slack knows them all, as members of one workspace. `groups` are its user groups, by id."""
+
+    def __init__(self, **groups: Sequence[str]) -> None:
+        self.groups = groups
+        self.shared = False  # whether the channel is open to other organisations
+        self.barred: dict[str, str] = {}
+
+    def actor(self, user: str, *, fresh: bool = False) -> Actor:
+        held = frozenset(group for group in self.groups if user in self.members(group))
+        return Actor(TEAM, user, self.barred.get(user, ""), held)
+
+    def members(self, group: str) -> frozenset[str]:
+        return frozenset(self.groups[group])
+
+    def outside(self, channel: str) -> bool:
+        return self.shared
 
 
 def contract(action: str = "deploy", **facts: Any) -> Contract:

@@ -9,29 +9,17 @@ import pytest
 from bot.cards.thread import message
 from bot.hands import Bot
 from bot.listeners.clicks import on_click
-from bot.people import People
-from bot.policy import Actor
 from storage.config import People as ConfigPeople
 from storage.errors import Conflict, NotAllowed
 from storage.states import PlanState
 from storage.store import Store
-from tests.fakes import NOW, approve, demo_config, messages, plan_spec, states, step, terms, work
+from tests.fakes import NOW, Everybody, approve, demo_config, messages, plan_spec, states, step, terms, work
 from workers.attempt import Attempts
 from workers.builtin.approval_gate import ApprovalGate
 from workers.builtin.wait import Wait
 from workers.registry import Registry
 
 QUESTION = "Does the canary look well?"
-
-
-class Everybody(People):
-    """Slack knows them all."""
-
-    def __init__(self) -> None:
-        pass
-
-    def actor(self, user: str, *, fresh: bool = False) -> Actor:
-        return Actor("T1", user)
 
 
 @pytest.fixture

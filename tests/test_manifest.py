@@ -22,13 +22,18 @@ SCOPES = {
     "chat_update": {"chat:write"},
     "chat_postEphemeral": {"chat:write"},
     "users_info": {"users:read"},
+    "usergroups_users_list": {"usergroups:read"},
+    "conversations_info": {"channels:read", "groups:read"},  # never asked of direct messages
     "conversations_open": {"im:write"},
     "conversations_replies": {"channels:history", "groups:history", "im:history"},
     "conversations_history": {"channels:history", "groups:history", "im:history"},
     "files_upload_v2": {"files:write"},
 }
-# Helpers of the client that make several calls.
-CALLS = {"files_upload_v2": ("files.getUploadURLExternal", "files.completeUploadExternal")}
+# Helpers of the client that make several calls, or whose name has more than one part.
+CALLS = {
+    "files_upload_v2": ("files.getUploadURLExternal", "files.completeUploadExternal"),
+    "usergroups_users_list": ("usergroups.users.list",),
+}
 # From Slack's manifest schema 2.0.0: the sections we use are closed objects with these keys.
 KEYS = {
     "": {"_metadata", "display_information", "features", "oauth_config", "settings"},

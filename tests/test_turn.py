@@ -9,16 +9,28 @@ import pytest
 from bot.hands import Bot
 from bot.listeners.clicks import on_click
 from bot.people import People
+from bot.permits import permit
 from bot.planner import runbooks
 from bot.planner.model import ModelUnavailable, Usage
 from bot.planner.runbooks import Planned
-from bot.policy import Actor
-from bot.turn import permit, think
+from bot.turn import think
 from storage.config import Approvals, Freeze, PolicyConfig
 from storage.config import People as ConfigPeople
 from storage.states import PlanState
 from storage.store import Store
-from tests.fakes import CONTRACTS, DEPLOY, NOW, approved, demo_config, due, messages, plan_spec, propose, step
+from tests.fakes import (
+    CONTRACTS,
+    DEPLOY,
+    NOW,
+    Everybody,
+    approved,
+    demo_config,
+    due,
+    messages,
+    plan_spec,
+    propose,
+    step,
+)
 
 WISH = "deploy auth-service v2.1.4 to production"
 
@@ -106,16 +118,6 @@ def test_nothing_is_planned_before_a_worker_says_what_it_can_do(lite, published)
 
 
 # permits: what may come between an approval and its step
-
-
-class Everybody(People):
-    """Slack knows them all, as members of the one workspace."""
-
-    def __init__(self) -> None:
-        pass
-
-    def actor(self, user: str, *, fresh: bool = False) -> Actor:
-        return Actor("T1", user)
 
 
 def guarded(store: Store, **config: Any) -> Bot:

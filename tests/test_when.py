@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.when import next_opening, resolve, spoken
-from storage.config import DAYS, Window
+from storage.config import Window
 from storage.errors import BadTime
+from storage.rules import DAYS
 
 NIGHTLY = Window(start=time(2), hours=2, zone="America/New_York")
 WEEKEND = Window(days=("sat",), start=time(22), hours=6, zone="America/New_York")

@@ -132,6 +132,7 @@ def facts(view: PlanView, *, workers: bool, room: int = 600) -> list[Block]:
     lines = [
         f"*Risk: {view.risk}* — {escape(clip(', '.join(view.reasons), room))}",
         _approval(view),
+        *([f"*Rules:* {escape(clip('; '.join(view.demands.said), room))}"] if view.demands.said else []),
     ]
     if view.state in {PlanState.proposed, PlanState.approved}:
         lines.append(f"*Takes* about {lasting(view.seconds)}, without waiting")
@@ -168,16 +169,27 @@ def _asked(view: PlanView, room: int) -> str:
 
 def _approval(view: PlanView) -> str:
     given = ", ".join(f"<@{user}>" for user in view.approved_by)
+    if view.demands.denied and view.state == PlanState.proposed:
+        why = escape(clip("; ".join(view.demands.denied), 600))
+        return f"*Not allowed by policy:* {why}. Nobody may approve it as it is{_expiry(view)}"
     if view.needed == 0:
-        return "*Approval:* none needed, since nothing is changed"
+        why = "as the rules say" if view.risk != "low" else "since nothing is changed"
+        return f"*Approval:* none needed, {why}"
     if view.state == PlanState.proposed:
-        missing = view.needed - len(view.approved_by)
         so_far = f"{len(view.approved_by)} of {view.needed}, by {given}; " if given else ""
-        mine = f"; <@{view.requester}> asked and may not approve" if view.requester in view.authors else ""
-        return f"*Approval:* {so_far}{missing} more needed, from {who(view)}{mine}{_expiry(view)}"
+        wanted = [(quorum.short(view.held), who(view, quorum)) for quorum in view.quorums]
+        missing = " and ".join(f"{short} more needed, from {people}" for short, people in wanted if short)
+        factor = ", each with a second factor" if view.demands.second_factor else ""
+        return f"*Approval:* {so_far}{missing}{factor}{_authors(view)}{_expiry(view)}"
     if view.state == PlanState.rejected:
         return f"*Rejected:* {escape(clip(view.reason, 300))}"
     return f"*Approved by* {given}" if given else "*Approval:* none was given"
+
+
+def _authors(view: PlanView) -> str:
+    if view.demands.authors:
+        return f"; <@{view.requester}> asked, and may approve"
+    return f"; <@{view.requester}> asked and may not approve" if view.requester in view.authors else ""
 
 
 def _expiry(view: PlanView) -> str:
@@ -198,7 +210,8 @@ def _buttons(view: PlanView) -> list[Block]:
     if view.state != PlanState.proposed:
         return []
     value = pack(view.id, view.revision, view.digest)
-    shown = not any(step.previewing for step in view.steps)  # nobody approves what they have not seen
+    # Nobody approves what they have not seen, or what policy does not allow.
+    shown = not view.demands.denied and not any(step.previewing for step in view.steps)
     return [
         actions(
             f"decide_{view.id}_r{view.revision}",

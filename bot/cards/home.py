@@ -29,12 +29,13 @@ class Scene:
     link: Callable[[PlanView], str]  # the address of a plan's card
 
 
-def home(user: str, channel: str, scene: Scene) -> Block:
-    """The tab of one person; `channel` are their direct messages with us."""
-    admin = user in scene.config.people.admins
+def home(user: str, channel: str, scene: Scene, groups: frozenset[str] = frozenset()) -> Block:
+    """The tab of one person; `channel` are their direct messages with us, `groups` those they are in."""
+    held = {user, *groups}
+    admin = not held.isdisjoint(scene.config.people.admins)
     blocks = [
         header("Signoff"), *_switches(scene, admin=admin),
-        *_part("Waiting for you", [_waiting(v, user, scene) for v in scene.plans if waits(v, user)],
+        *_part("Waiting for you", [_waiting(v, user, scene) for v in scene.plans if waits(v, user, groups)],
                "Nothing waits for you."),
         *_part("Running now", [_entry(v, scene) for v in scene.plans if _runs(v, scene.now)],
                "Nothing runs."),
@@ -48,11 +49,12 @@ def home(user: str, channel: str, scene: Scene) -> Block:
     return {"type": "home", "private_metadata": channel, "blocks": blocks}
 
 
-def waits(view: PlanView, user: str) -> bool:
+def waits(view: PlanView, user: str, groups: frozenset[str] = frozenset()) -> bool:
     """Whether this person's decision or answer is wanted."""
-    able = user in view.approvers
+    able = not {user, *groups}.isdisjoint(view.approvers)
     if view.state == PlanState.proposed:
-        return able and user not in (*view.authors, *view.approved_by)
+        mine = user in view.authors and not view.demands.authors
+        return able and not view.demands.denied and not mine and user not in view.approved_by
     asks = view.state == PlanState.stalled or any(step.state == StepState.unknown for step in view.steps)
     return asks and (able or user == view.requester)
 

@@ -22,6 +22,8 @@ def review_form(view: PlanView, channel: str, now: datetime) -> Block:
         blocks.append(section(f"{heading}\n{escape(clip(details(view, step), 1200))}"))
     blocks += facts(view, workers=True)
     meta = {"p": view.id, "r": view.revision, "d": view.digest[:PREFIX], "c": channel}
+    if view.demands.denied:
+        return modal("review", "Review the plan", "", meta, blocks)
     if any(step.previewing for step in view.steps):  # nobody approves what they have not seen
         wait = context("What it would do is still being found out. Please open this again in a moment.")
         return modal("review", "Review the plan", "", meta, [*blocks, wait])

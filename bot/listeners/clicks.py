@@ -8,7 +8,8 @@ from bot.cards.escalation import takeover_form
 from bot.cards.modal import edit_form, reject_form
 from bot.hands import Bot
 from bot.listeners.home import HOME
-from storage.errors import Conflict, NotFound
+from bot.permits import stricter, timely, today
+from storage.errors import Conflict, NotAllowed, NotFound
 from storage.states import PlanState
 from storage.views import PlanView
 
@@ -48,12 +49,23 @@ def looked_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]
 
 def approve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     actor = bot.demand(body["user"], "approve", view)
+    _as_strict(bot, view, actor.user)
     digest = view.digest if view.digest[:PREFIX] == value["d"] else value["d"]
     bot.store.approve(
         view.id, value["r"], digest, team=actor.team, user=actor.user, policy=bot.config.version(),
-        permits=not bot.frozen(),
+        permits=timely(bot, view), held=(*actor.groups,),
     )  # fmt: skip
     return ""
+
+
+def _as_strict(bot: Bot, view: PlanView, user: str) -> None:
+    """Policy may have been raised since the card was drawn: then the card asks for too little."""
+    reason = stricter(today(bot, view.spec, view), view, view.needed) if view.spec else ""
+    if reason:
+        bot.store.refuse(view.id, "approve", user=user, reason=reason)
+        raise NotAllowed(
+            f"Not approved: {reason.replace('this has', 'the card says')}. Please edit it or ask again."
+        )
 
 
 def edit(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:

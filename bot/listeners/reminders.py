@@ -1,11 +1,13 @@
 """Those whose decision is wanted hear of it: where they cannot see the card, at half time, near the end."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from bot.cards.blocks import escape
 from bot.foreign import clip
 from bot.hands import Bot
+from bot.people import Unsure
 from storage.config import SignoffConfig
 from storage.states import PlanState
 from storage.views import PlanView
@@ -17,7 +19,12 @@ def remind(bot: Bot) -> None:
     """Each of these is said once; the outbox's keys remember it."""
     now = bot.store.clock()
     for plan_id in bot.store.in_state(PlanState.proposed):
-        wanted = {(key, user): text for key, user, text in due(bot.store.view(plan_id), bot.config, now)}
+        try:
+            view = bot.store.view(plan_id)
+            view = replace(view, approvers=bot.people.expanded(view.approvers))
+        except Unsure:
+            continue  # who is in a group is asked again in the next round
+        wanted = {(key, user): text for key, user, text in due(view, bot.config, now)}
         told = bot.store.told(key for key, _ in wanted)
         for (key, user), text in wanted.items():
             if key not in told:
@@ -26,10 +33,11 @@ def remind(bot: Bot) -> None:
 
 def due(view: PlanView, config: SignoffConfig, now: datetime) -> Iterator[tuple[str, str, str]]:
     """(key, person, what to tell them) for everything that should have been said by now."""
-    if view.expires_at is None or any(step.previewing for step in view.steps):
+    if view.expires_at is None or view.demands.denied or any(step.previewing for step in view.steps):
         return
     left = (view.expires_at - now) / timedelta(hours=config.policy.expires_hours)
-    able = [user for user in view.approvers if user not in (*view.authors, *view.approved_by)]
+    mine = () if view.demands.authors else view.authors
+    able = [user for user in view.approvers if user not in (*mine, *view.approved_by)]
     where = f"in <#{view.channel}> or in my home tab" if view.channel[:1] != "D" else "in my home tab"
     what = f"“{escape(clip(view.spec.goal if view.spec else view.text, 300))}” (plan {view.id})"
     for user in able:

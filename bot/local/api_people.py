@@ -76,8 +76,6 @@ METHODS: dict[str, Method] = {
     "apps.connections.open": _open_connection,
     "users.info": _user_info,
     "conversations.open": _open_dm,
-}
-AHEAD: dict[str, Method] = {
     "usergroups.users.list": _group_users,
     "conversations.info": _channel_info,
 }

@@ -14,8 +14,6 @@ from bot.app import commit
 from bot.cards.blocks import pack
 from bot.hands import Bot
 from bot.listeners.inbox import handle_all
-from bot.people import People
-from bot.policy import Actor
 from bot.turn import tend
 from storage.clock import jump, jumping, wall
 from storage.config import People as Named
@@ -25,7 +23,7 @@ from storage.store import Store
 from tests.conftest import emptied
 from tests.crash.points import Points, WatchedStore
 from tests.crash.witness import Record, Witness, spec
-from tests.fakes import TEAM, terms
+from tests.fakes import TEAM, Everybody, terms
 from workers import clock as clocks
 from workers.attempt import LEASE, Attempts
 from workers.carrier import LocalCarrier
@@ -36,16 +34,6 @@ from workers.turn import Crew, take_turn
 PR_SET_PDEATHSIG = 1
 BEAT = timedelta(seconds=0.03)
 CONFIG = SignoffConfig(people=Named(approvers=("BOB",)))
-
-
-class Everybody(People):
-    """Slack knows them all, as members of the one workspace."""
-
-    def __init__(self) -> None:
-        pass
-
-    def actor(self, user: str, *, fresh: bool = False) -> Actor:
-        return Actor(TEAM, user)
 
 
 class Stage:

@@ -1,0 +1,94 @@
+"""Permits: what may have come between an approval and its step is looked at right before the step starts."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from bot import rules
+from bot.hands import OUTSIDE, Bot
+from bot.people import Unsure
+from bot.policy import Refused, authorize, terms, who
+from bot.rules import Case
+from bot.when import spoken
+from storage.plans import Terms
+from storage.spec import PlanSpec
+from storage.tables import Step
+from storage.views import PlanView
+
+
+def permit(bot: Bot) -> None:
+    """Fresh leave for each changing step that is due, unless something has come between."""
+    for step in bot.store.unpermitted():
+        reason = obstacle(bot, bot.store.view(step.plan_id), step)
+        if reason:
+            bot.store.withhold(step.id or 0, reason, actor="bot")
+        else:
+            bot.store.permit(step.id or 0, actor="bot")
+
+
+def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
+    """What has come between the approval and this step, or "": time, then policy, then people."""
+    if view.spec is None:
+        return "the stored plan cannot be read"
+    if why := untimely(bot, case(bot, view.spec, view), step.key, step.timeout):
+        return why
+    asked = today(bot, view.spec, view)
+    if why := stricter(asked, view, len(view.approved_by)):
+        return why
+    try:
+        return _unentitled(bot, replace(view, demands=asked.demands, needed=asked.needed))
+    except Unsure as error:
+        return str(error)
+
+
+def today(bot: Bot, spec: PlanSpec, view: PlanView) -> Terms:
+    """What policy would ask for this plan if it were proposed now."""
+    return terms(spec, bot.catalogue(), bot.config, authors=view.authors, now=bot.store.clock())
+
+
+def case(bot: Bot, spec: PlanSpec, view: PlanView) -> Case:
+    now = bot.store.clock()
+    return rules.case(spec, bot.catalogue(), bot.config, requester=view.requester, now=now)
+
+
+def timely(bot: Bot, view: PlanView) -> bool:
+    """Whether neither a freeze nor a closed window stands against any of its steps now."""
+    found, catalogue = case(bot, view.spec, view) if view.spec else None, bot.catalogue()
+    if found is None:
+        return False
+    lasts = {fact.step.id: catalogue.find(fact.step) for fact in found.facts if fact.changes}
+    return not any(untimely(bot, found, key, made.timeout) for key, made in lasts.items() if made)
+
+
+def untimely(bot: Bot, found: Case, key: str, timeout: float) -> str:
+    """The freeze or the closed window that this step must wait for, or ""."""
+    fact = next(fact for fact in found.facts if fact.step.id == key)
+    if freeze := bot.frozen(fact.environment):
+        until = spoken(freeze.until, freeze.zone)
+        return f"{fact.environment or 'everything'} is frozen until {until}: {freeze.reason}"
+    return rules.closed(found, fact, timedelta(seconds=timeout), bot.store.clock())
+
+
+def stricter(asked: Terms, view: PlanView, given: int) -> str:
+    """What policy asks for today that was not given, or ""."""
+    if asked.demands.denied:
+        return f"the policy does not allow it now: {'; '.join(asked.demands.denied)}"
+    if asked.needed > given:
+        return f"the policy now asks for {asked.needed} approvals, and this has {given}"
+    if asked.demands.second_factor and not view.demands.second_factor:
+        return "the policy now asks for a second factor, and it was approved without one"
+    return ""
+
+
+def _unentitled(bot: Bot, view: PlanView) -> str:
+    """Whose approval would not be given today, by today's rules and today's groups; or ""."""
+    if bot.people.outside(view.channel):
+        return OUTSIDE
+    actors = [bot.people.actor(user, fresh=True) for user in view.approved_by]
+    for actor in actors:
+        answer = authorize(actor, "approve", view, bot.config)
+        if isinstance(answer, Refused):
+            return f"an approval no longer holds: {answer.reason}"
+    for quorum in view.quorums:
+        if quorum.short((actor.user, *actor.groups) for actor in actors):
+            return f"the approvals no longer suffice: {quorum.needed} needed from {who(view, quorum)}"
+    return ""
