@@ -10,28 +10,16 @@ from bot.hands import Bot
 from bot.listeners.forms import on_form
 from bot.listeners.inbox import handle_all
 from bot.local.fields import state_values
-from bot.people import People
 from bot.planner import runbooks
-from bot.policy import Actor
 from storage.config import SignoffConfig
 from storage.plans import Terms
 from storage.spec import PlanSpec
 from storage.store import Store
 from storage.views import PlanView
-from tests.fakes import CONTRACTS, TEAM, demo_config, messages, terms
+from tests.fakes import CONTRACTS, TEAM, Everybody, demo_config, messages, terms
 
 CARD = "100.000001"
 US = "USIGNOFF"
-
-
-class Known(People):
-    """Everybody is a member, but for those whose name says otherwise."""
-
-    def __init__(self) -> None:
-        pass
-
-    def actor(self, user: str, *, fresh: bool = False) -> Actor:
-        return Actor(TEAM, user, "Guests may not ask for or decide plans." if user == "GUS" else "")
 
 
 @dataclass
@@ -47,7 +35,9 @@ class Room:
         given = self.config.model_dump() | {"people": people}
         self.config = SignoffConfig.model_validate(given)
         books = runbooks.read([runbooks.SHIPPED])
-        self.bot = Bot(self.store, self.config, Known(), self._open, books)
+        self.people = Everybody()
+        self.people.barred["GUS"] = "Guests may not ask for or decide plans."
+        self.bot = Bot(self.store, self.config, self.people, self._open, books)
         self._numbers = count(1)
 
     def _open(self, trigger: str, view: dict[str, Any]) -> None:

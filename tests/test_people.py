@@ -31,10 +31,10 @@ class Slack(WebClient):
         return found
 
     def users_info(self, *, user: str, **_: Any) -> SlackResponse:
-        return self._answer("users.info", user=self.users[user])
+        return self._answer("users.info", user=self.users.get(user))
 
     def usergroups_users_list(self, *, usergroup: str, **_: Any) -> SlackResponse:
-        return self._answer("usergroups.users.list", users=self.groups[usergroup])
+        return self._answer("usergroups.users.list", users=self.groups.get(usergroup))
 
     def conversations_info(self, *, channel: str, **_: Any) -> SlackResponse:
         return self._answer("conversations.info", channel={"id": channel, "is_ext_shared": self.shared})
