@@ -11,7 +11,7 @@ LARGEST_LOG = 1_000_000
 
 def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[str, str]]:
     """(key, path) of the files that go with a thread message: logs of a failure; at the end, the timeline."""
-    if kind == "summary" and any(step.started_at for step in view.steps):
+    if kind == "summary" and len(view.steps) > 1 and any(step.started_at for step in view.steps):
         return [(f"timeline:{view.id}", "")]
     key = str(event.data.get("step")) if event and event.verb == "fail" else ""
     report = view.step(key).report if view.has(key) else None

@@ -16,7 +16,7 @@ from bot.attachments import attachments, read_log
 from bot.cards.blocks import Block, section
 from bot.cards.card import card, editing, simple
 from bot.cards.thread import message as thread_message
-from bot.cards.thread import notice
+from bot.cards.thread import needless, notice
 from bot.cards.timeline import timeline
 from bot.pace import POST, UPDATE, Pace
 from storage.errors import SignoffError
@@ -150,6 +150,9 @@ class Outbox:
 
     def _thread(self, message: Message, view: PlanView) -> None:
         event = self.store.event(message.plan_id, message.seq)
+        if needless(message.kind, view, event) and not message.ts:
+            self._shown(message, "")
+            return
         for key, path in attachments(message.kind, view, event):
             self.store.attach(key, plan_id=view.id, channel=message.channel, text=path)
         answer = self.store.answer_to(view.id, message.step, message.seq) if message.step else None

@@ -42,7 +42,10 @@ class Child:
             return
         if self.process and not self.not_before:
             wait = min(30.0, 0.5 * 2 ** min(self.starts - 1, 6))
-            logger.warning("%s ended with %s; again in %.1f s", self.name, self.process.returncode, wait)
+            where = f"; why stands in {self.log}" if self.log and self.process.returncode > 0 else ""
+            logger.warning(
+                "%s ended with %s%s; again in %.1f s", self.name, self.process.returncode, where, wait
+            )
             self.not_before = time.monotonic() + wait
         if time.monotonic() >= self.not_before:
             self.not_before = 0.0

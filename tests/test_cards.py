@@ -17,7 +17,7 @@ from bot.cards.card import card, simple
 from bot.cards.home import Scene, home
 from bot.cards.modal import edit_form, edited, field_errors, read_values, reject_form
 from bot.cards.review import review_form
-from bot.cards.thread import message
+from bot.cards.thread import message, needless
 from bot.cards.timeline import timeline
 from bot.cards.words import differences, lasting, standing, timing
 from bot.foreign import clip, inert
@@ -618,3 +618,25 @@ def test_every_change_of_the_digest_is_said(new):
 
     assert new.digest() != old.digest()
     assert any("at once → at once" not in line for line in differences(old, new))
+
+
+def test_parameters_are_said_for_people():
+    parts = {"rows": {"from": "fetch.file"}, "dry": True, "pipeline": [{"op": "limit", "rows": 1}]}
+    text = json.dumps(card(plan_view(StepView(step("s1", parameters=parts))), NOW)[1], ensure_ascii=False)
+
+    assert "rows: fetch.file (when it is known), dry: yes" in text
+    assert "{'" not in text
+
+
+def test_a_plan_of_one_read_says_its_result_once():
+    """Policy's own approval stands on the card, and the summary tells the result of the only step."""
+    seen = StepView(step("s1"), state=StepState.succeeded, report=AnyReport.ok("3/3 ready " * 60, {}))
+    view = plan_view(seen, outcome="succeeded", state=PlanState.done)
+    by_policy = happening("approve").model_copy(update={"actor": "policy"})
+
+    assert needless("outcome", view, happening("succeed", step="s1"))
+    assert needless("decision", view, by_policy)
+    assert "3/3 ready " * 60 in json.dumps(message("summary", view, happening("finish"), NOW)[1])
+    assert not needless("decision", view, happening("approve"))
+    assert not needless("outcome", replace(view, outcome="failed"), happening("fail", step="s1"))
+    assert not needless("outcome", replace(view, steps=(seen, seen)), happening("succeed", step="s1"))

@@ -57,7 +57,9 @@ def test_rows_are_filtered_grouped_and_sorted(tmp_path: Path) -> None:
     )
 
     assert out(report) == [{"service": "auth", "total": 12}, {"service": "mail", "total": 0}]
-    assert report.summary == "4 rows in, 2 out (filter, aggregate, sort)"
+    assert report.summary == (
+        "4 rows in, 2 out (filter, aggregate, sort): service = auth, total = 12; service = mail, total = 0"
+    )
     assert report.data.first == {"service": "auth", "total": 12}
     assert report.artifacts == (report.data.file,)
 

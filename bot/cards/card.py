@@ -1,6 +1,9 @@
 """The card: a plan's one message in the channel. A pure function of the view."""
 
+import json
 from datetime import datetime
+
+from pydantic import JsonValue
 
 from bot.cards.blocks import LIMIT, Block, actions, button, context, escape, pack, rich, section, size
 from bot.cards.words import FAILURE, lasting, standing, timing, title, took, waiting
@@ -9,6 +12,7 @@ from bot.planner.gate import allows
 from bot.planner.model import cost
 from bot.policy import who
 from storage.contract import Check
+from storage.spec import reference
 from storage.states import PlanState, StepState
 from storage.views import PlanView, StepView
 
@@ -95,13 +99,24 @@ def _title(step: StepView, now: datetime) -> str:
     return f"{name} — {inert(clip(why, 150))}" if why else name
 
 
+def _said(value: JsonValue) -> str:
+    """A parameter for people: yes and no, where a reference comes from, and JSON for what has parts."""
+    if found := reference(value):
+        return f"{'.'.join(found)} (when it is known)"
+    return (
+        json.dumps(value, ensure_ascii=False)
+        if isinstance(value, dict | list)
+        else SAID.get(str(value), str(value))
+    )
+
+
 def details(view: PlanView, step: StepView) -> str:
     """What, with which worker, when, what must hold, and what happens on failure."""
     spec = step.spec
     lines = [f"{spec.worker} · {spec.action}"]
     if spec.parameters:
         given = {name: value for name, value in spec.parameters.items() if value not in ("", [], None)}
-        lines.append(", ".join(f"{name}: {SAID.get(str(value), value)}" for name, value in given.items()))
+        lines.append(", ".join(f"{name}: {_said(value)}" for name, value in given.items()))
     lines.append(f"When: {timing(spec)}")
     criteria = dict.fromkeys(c if isinstance(c, str) else c.name or _check(c) for c in spec.success_criteria)
     if criteria:

@@ -42,6 +42,13 @@ def message(
     return clip(lines[0], 300), [section("\n".join(lines)), *more, *([] if more else answered(answer))]
 
 
+def needless(kind: str, view: PlanView, event: Event | None) -> bool:
+    """What the card, or the summary that follows at once, says anyway."""
+    by_policy = kind == "decision" and event is not None and event.actor == "policy"
+    only = kind == "outcome" and len(view.steps) == 1 and view.outcome == "succeeded"
+    return by_policy or only
+
+
 def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
     """What concerns everybody in the channel."""
     said = {
@@ -126,7 +133,7 @@ def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
         lines.append(f"> {escape(said)}")
     if not good:
         lines.append(f"Why: {escape(view.reason)}")
-    lines += [_line(step) for step in view.steps]
+    lines += [_line(step, 300 if len(view.steps) > 1 else 1500) for step in view.steps]
     lines.append(f"<@{view.requester}> asked" + (f"; {_names(view)} approved" if view.approved_by else ""))
     again = actions(
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
@@ -164,12 +171,12 @@ def _changes(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
     return lines, [context("Earlier approvals no longer count, and earlier buttons do nothing.")]
 
 
-def _line(step: StepView) -> str:
+def _line(step: StepView, longest: int) -> str:
     sign = {StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:"}.get(
         step.state, ":white_circle:"
     )
     said = step.report.summary if step.report else "not run"
-    return f"{sign} {escape(clip(title(step.spec), 150))}: {escape(clip(said, 300))}{_took(step)}"
+    return f"{sign} {escape(clip(title(step.spec), 150))}: {escape(clip(said, longest))}{_took(step)}"
 
 
 def _took(step: StepView) -> str:

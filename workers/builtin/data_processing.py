@@ -100,6 +100,6 @@ def _key(values: tuple[Any, ...]) -> str:
 
 def summary(pipeline: Pipeline, data: ProcessData) -> str:
     steps = ", ".join(step.op for step in pipeline)
-    one = ", ".join(f"{name} = {value}" for name, value in [*data.first.items()][:5])
-    said = f": {one}" if data.rows_count == 1 else ""
+    few = [", ".join(f"{name} = {value}" for name, value in [*row.items()][:5]) for row in data.sample[:3]]
+    said = f": {'; '.join(few)}" if 1 <= data.rows_count <= len(few) else ""
     return f"{data.rows_in:,} rows in, {data.rows_count:,} out ({steps}){said}"[:400]
