@@ -1,14 +1,18 @@
-"""The commands as a person types them, in their own processes."""
+"""The commands as a person types them; those that serve, in their own processes."""
 
 import json
 import os
 import socket
 import subprocess
 import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
+from bot.__main__ import main
 from bot.demo.seed import plant
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
@@ -41,6 +45,16 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return kept | ours | more
 
 
+def typed(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
+    """A command that only looks, without a process of its own: that would cost a second each."""
+    said, wrong, argv = StringIO(), StringIO(), ["signoff", *words]
+    with (
+        patch.dict(os.environ, environment(home, **more), clear=True), patch.object(sys, "argv", argv),
+        chdir(home), redirect_stdout(said), redirect_stderr(wrong),
+    ):  # fmt: skip
+        return subprocess.CompletedProcess(argv, main(), said.getvalue(), wrong.getvalue())
+
+
 def signoff(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     argv = [sys.executable, "-m", "bot", *words]
     env = environment(home, **more)
@@ -55,7 +69,7 @@ def home(tmp_path: Path) -> Path:
 
 def checked(home: Path, document: object) -> subprocess.CompletedProcess[str]:
     (home / "plan.json").write_text(document if isinstance(document, str) else json.dumps(document))
-    return signoff(home, "plan", "plan.json")
+    return typed(home, "plan", "plan.json")
 
 
 @pytest.mark.parametrize("document", [OURS, WELL_KNOWN], ids=["ours", "well-known"])
@@ -115,7 +129,7 @@ def test_a_file_that_is_no_plan_gets_a_sentence(home: Path, document: str, said:
 
 
 def test_doctor_says_what_is_missing_and_how_to_mend_it(home: Path) -> None:
-    ran = signoff(home, "doctor")
+    ran = typed(home, "doctor")
 
     assert ran.returncode == 1
     assert "✓ approvers: U0BOB, U0CAROL" in ran.stdout
@@ -127,10 +141,8 @@ def test_doctor_says_what_is_missing_and_how_to_mend_it(home: Path) -> None:
 def test_doctor_is_content_when_the_bot_could_run(home: Path) -> None:
     with LocalSlack(members=[Member("U0BOB", "bob", "Bob")]) as slack:
         tokens = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
-        ran = signoff(home, "doctor", SLACK_API_URL=slack.api_url, **tokens)
-        wrong = signoff(
-            home, "doctor", SLACK_API_URL=slack.api_url, **tokens | {"SLACK_BOT_TOKEN": "xoxb-no"}
-        )
+        ran = typed(home, "doctor", SLACK_API_URL=slack.api_url, **tokens)
+        wrong = typed(home, "doctor", SLACK_API_URL=slack.api_url, **tokens | {"SLACK_BOT_TOKEN": "xoxb-no"})
 
     assert ran.returncode == 0, ran.stdout
     assert "✓ Slack bot token: signoff in" in ran.stdout
@@ -175,9 +187,9 @@ def test_plans_and_show_read_what_happened(home: Path) -> None:
     Store(engine, wall).request("deploy it", team="T", user="U0ANN", channel="C")
     engine.dispose()
 
-    assert "deploy it" in signoff(home, "plans").stdout
-    assert "request" in signoff(home, "show", "1").stdout
-    assert signoff(home, "show", "7").stderr == "There is no plan 7.\n"
+    assert "deploy it" in typed(home, "plans").stdout
+    assert "request" in typed(home, "show", "1").stdout
+    assert typed(home, "show", "7").stderr == "There is no plan 7.\n"
 
 
 def test_the_demo_finds_another_port_and_a_second_demo_finds_the_first(tmp_path: Path) -> None:
@@ -199,7 +211,7 @@ def test_the_demo_finds_another_port_and_a_second_demo_finds_the_first(tmp_path:
 
 
 def test_the_demo_does_not_start_beside_real_tokens(tmp_path: Path) -> None:
-    ran = signoff(tmp_path, "demo", SLACK_BOT_TOKEN="xoxb-real")
+    ran = typed(tmp_path, "demo", SLACK_BOT_TOKEN="xoxb-real")
 
     assert ran.returncode == 1
     assert "does not start beside real Slack tokens" in ran.stderr
