@@ -3,9 +3,12 @@
 import logging
 from dataclasses import replace
 
+from bot import clarifying
+from bot.clarifying import clarify, words
 from bot.hands import Bot
 from bot.permits import permit
 from bot.planner import runbooks
+from bot.planner.asking import Form, Unclear
 from bot.planner.model import ModelFailed
 from bot.planner.prepare import prepare
 from bot.planner.wire import Asked, Declined
@@ -30,7 +33,7 @@ def tend(bot: Bot) -> None:
 
 def think(bot: Bot) -> None:
     """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other."""
-    wishes = [Work(plan_id, propose, give_up, stall) for plan_id in bot.store.in_state(PlanState.planning)]
+    wishes = [Work(plan_id, propose, give_up, stall) for plan_id in bot.store.to_plan()]
     if not (work := [*reviews(bot), *wishes]) or not bot.store.contracts():
         return  # without a worker that has said what it can do, a wish waits
     for one in work:
@@ -48,7 +51,11 @@ def think(bot: Bot) -> None:
 def propose(bot: Bot, plan_id: int) -> None:
     """From wish to revision 1."""
     view, catalogue, now = bot.store.view(plan_id), bot.catalogue(), bot.store.clock()
-    made = drafted(bot, view)
+    try:
+        made = drafted(bot, view)
+    except Unclear as question:
+        clarify(bot, view, question.form)
+        return
     try:
         draft = made.spec.model_copy(update={"review": bot.config.model.review})
         spec = prepare(draft, catalogue, bot.config, now)
@@ -77,11 +84,11 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
     if over := over_budget(bot, view):
         return by_runbook(bot, view, over)
     try:
-        answer = bot.ask_model(view.text, lambda model, usage: book(bot, view, model, usage))
+        answer = bot.ask_model(words(view), lambda model, usage: book(bot, view, model, usage))
     except ModelFailed as error:
         return by_runbook(bot, view, str(error).partition("\n")[0])
     if isinstance(answer, Asked):
-        raise SignoffError("Before I can plan, please say: " + " ".join(answer.questions))
+        raise Unclear(Form(why="Before I can plan, I must know this.", fields=answer.fields))
     if isinstance(answer, Declined):
         raise SignoffError(f"I do not plan this: {answer.reason}")
     return answer
@@ -90,8 +97,10 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
 def by_runbook(bot: Bot, view: PlanView, instead: str) -> runbooks.Planned:
     """The runbooks' plan; `instead` says why the model did not make it."""
     try:
-        made = runbooks.plan(view.text, bot.runbooks, bot.config)
+        made = clarifying.by_runbook(bot, view)
         return replace(made, note=f"{made.note}. {instead}") if instead else made
+    except Unclear as error:
+        raise Unclear(error.form.model_copy(update={"why": f"{instead} {error}".strip()})) from None
     except runbooks.NoPlan as error:
         raise SignoffError(f"{instead} {error}".strip()) from None
 

@@ -64,6 +64,8 @@ URGENT = frozenset(
         "lose",
         "preview",
         "halt",
+        "clarify",
+        "inform",
     }
 )
 # A card that is proposed at once shall not first be posted as "planning".

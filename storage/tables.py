@@ -57,6 +57,8 @@ class Plan(SQLModel, table=True):
     outcome: str = ""
     reason: str = Field(default="", sa_type=Text)  # why it is where it is
     cancelled_by: str = empty()  # who wants it ended, while a step of it still runs
+    form: str = prose()  # what the requester is asked before there can be a plan; "" when nothing
+    given: str = prose()  # what they have answered
     look: int = zero()  # the event that the review has yet to answer; 0 when none waits for it
     head: str = ""  # hash of the newest journal event
     events: int = 0

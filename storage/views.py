@@ -93,6 +93,8 @@ class PlanView:
     cancelled_by: str = ""  # who wants it ended, while a step of it still runs
     steps: tuple[StepView, ...] = ()
     parent: PlanSpec | None = None  # what was approved, where this revision was made under its mandate
+    form: str = ""  # what the requester is asked before there can be a plan
+    given: str = ""  # and what they have answered
     looking: bool = False  # the review has yet to say how it goes on
     tried: tuple[str, ...] = ()  # what the review has decided so far, oldest first
     spent: float = 0.0  # USD for thinking about it
@@ -170,6 +172,7 @@ class Views(Stops):
             team=plan.team, requester=plan.requester, channel=plan.channel, thread=plan.thread,
             card=card[0].ts if card else "", outcome=plan.outcome, reason=plan.reason,
             created_at=plan.created_at, cancelled_by=plan.cancelled_by,
+            form=plan.form, given=plan.given,
             looking=plan.state == PlanState.stalled and plan.look > 0,
         )  # fmt: skip
         return self._with_revision(c, plan, base) if plan.revision else base

@@ -6,8 +6,10 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from bot.cards.blocks import LIMIT, Block, actions, button, context, escape, pack, rich, section, size
+from bot.cards.facts import questions
 from bot.cards.words import FAILURE, lasting, standing, timing, title, took, waiting
 from bot.foreign import clip, inert
+from bot.planner.asking import Form
 from bot.planner.gate import allows
 from bot.planner.model import cost
 from bot.policy import who
@@ -70,6 +72,7 @@ def _plan(view: PlanView, now: datetime, shown: set[str], room: int) -> Block:
     if not tasks:
         open_ = view.state == PlanState.planning
         task = ("Making a plan", "in_progress") if open_ else ("No plan was made", "error")
+        task = ("Waiting for an answer", "pending") if open_ and view.form else task
         tasks = [{"task_id": "planning", "title": task[0], "status": task[1]}]
     return {"type": "plan", "block_id": name, "title": heading, "tasks": tasks}
 
@@ -141,6 +144,8 @@ def _undo(view: PlanView, key: str, way: str) -> str:
 
 def facts(view: PlanView, *, workers: bool, room: int = 600) -> list[Block]:
     """Risk and why, who approves, how long, which revision; foreign words take this much room each."""
+    if view.spec is None and view.form and view.state == PlanState.planning:
+        return questions(view, Form.model_validate_json(view.form))
     if view.spec is None:
         why = [escape(clip(view.reason, 500))] if view.reason else []
         return [context(f"Asked by <@{view.requester}>: “{escape(clip(view.text, 300))}”", *why)]

@@ -51,7 +51,7 @@ def standing(view: PlanView, now: datetime) -> str:
     if view.state == PlanState.approved:
         return _under_way(view, now)
     return {
-        PlanState.planning: "planning",
+        PlanState.planning: "needs an answer" if view.form else "planning",
         PlanState.proposed: "waiting for approval" + _count(view),
         PlanState.stalled: "needs an answer",
         PlanState.done: OUTCOMES.get(view.outcome, view.outcome),

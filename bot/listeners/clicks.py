@@ -5,7 +5,9 @@ from typing import Any
 
 from bot.cards.blocks import PREFIX
 from bot.cards.escalation import takeover_form
+from bot.cards.facts import clarify_form
 from bot.cards.modal import edit_form, reject_form
+from bot.clarifying import asked
 from bot.hands import Bot
 from bot.listeners.home import HOME
 from bot.permits import stricter, timely, today
@@ -26,6 +28,7 @@ def on_click(bot: Bot, body: dict[str, Any]) -> str:
         "reject": reject,
         "answer": answer,
         "resolve": resolve,
+        "clarify": clarify,
         "plan": again,
     }
     if verb not in act:
@@ -106,6 +109,16 @@ def approving(view: PlanView, value: dict[str, Any]) -> str:
     report = view.step(value["s"]).report if view.has(value["s"]) else None
     moved = value["choice"] == "retry" and "basis" in ((report and report.data) or {})
     return "resolve" if moved or value["choice"] == "confirm" else ""
+
+
+def clarify(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    """The form with everything that is missing before there can be a plan."""
+    bot.demand(body["user"], "answer", view)
+    form = asked(view)
+    if form is None or view.state != PlanState.planning:
+        raise Conflict("This question was answered already.")
+    bot.open_view(body["trigger"], clarify_form(view, form))
+    return ""
 
 
 def resolve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from bot.cards.escalation import read_fields
 from bot.cards.modal import edited, field_errors, read_values
+from bot.clarifying import inform
 from bot.hands import Bot
 from bot.listeners.clicks import approve
 from bot.listeners.commands import ask, stopping
@@ -27,6 +28,8 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
         view = bot.store.view(int(meta["p"]))
         if form["callback_id"] == "take_over":
             return take_over(bot, user, view, str(meta["s"]), values)
+        if form["callback_id"] == "clarify":
+            return inform(bot, user, view, values)
         done = {"edit": amend, "reject": reject}[form["callback_id"]]
         return done(bot, user, view, int(meta["r"]), values)
     except SignoffError as error:

@@ -1,7 +1,9 @@
 """What is missing before there can be a plan, as the fields of one form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
+
+import pydantic
 
 from storage.contract import Document
 from storage.errors import SignoffError
@@ -17,10 +19,37 @@ class Field(Document):
     value: str = ""
 
 
-def answered(text: str, fields: Sequence[Field], values: Mapping[str, str]) -> str:
-    """The request with what the form answered, in words that a planner reads."""
-    said = [f"{field.label} {values[field.name]}" for field in fields if values.get(field.name)]
-    return "\n".join([text, *said])
+class Form(Document):
+    """Everything that is missing, asked at once. `runbook` is the one that it is for, if it is for one."""
+
+    why: str
+    fields: tuple[Field, ...]
+    runbook: str = ""
+
+
+class Given(Document):
+    """What forms have answered so far: by the runbook's slots, and in words that a model reads."""
+
+    runbook: str = ""
+    values: dict[str, str] = pydantic.Field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    rounds: int = 0
+
+
+def answered(given: Given, form: Form, values: Mapping[str, str]) -> Given:
+    """With what this form answered: it had every fact that its runbook needs."""
+    said = tuple(f"{field.label} {values[field.name]}" for field in form.fields if values.get(field.name))
+    return Given(
+        runbook=form.runbook, values=dict(values), said=(*given.said, *said), rounds=given.rounds + 1
+    )
+
+
+class Unclear(SignoffError):
+    """There can be no plan before the requester has answered a form."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__(form.why)
+        self.form = form
 
 
 class Offer(Document):

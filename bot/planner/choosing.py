@@ -43,6 +43,7 @@ COMMON = frozenset(
     }
 )
 OFFERED = 3
+NEAR = 0.2  # share of words in common below which nothing is worth offering
 NAME = "□"
 
 
@@ -100,7 +101,7 @@ def ranked(words: str, texts: Sequence[tuple[str, Iterable[str]]]) -> list[str]:
     said = _stems(words)
     scores = {key: max((_alike(said, _stems(text)) for text in known), default=0.0) for key, known in texts}
     best = sorted(scores, key=lambda key: (-scores[key], key))
-    return [key for key in best if scores[key] > 0][:OFFERED]
+    return [key for key in best if scores[key] >= NEAR][:OFFERED]
 
 
 def _hits(patterns: Sequence[str], words: str) -> list[bool]:
@@ -109,7 +110,7 @@ def _hits(patterns: Sequence[str], words: str) -> list[bool]:
 
 def _stems(text: str) -> set[str]:
     words = set(re.findall(r"[a-z]{2,}", text.lower())) - COMMON
-    return {re.sub(r"(ing|ed|s|e)$", "", word) for word in words}
+    return {re.sub(r"(?<=\w{3})(ing|ed|s|e)$", "", word) for word in words}
 
 
 def _alike(one: set[str], other: set[str]) -> float:

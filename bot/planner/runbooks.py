@@ -128,7 +128,8 @@ def fill(book: Runbook, text: str, config: SignoffConfig, given: Mapping[str, st
         said, rest = take(slot, rest, config)
         values[name] = (exact(slot, given[name], config) if name in given else "") or said or slot.default
     _demand(book, values, config)
-    values |= {"when": given.get("when", "") or leftover(book.triggers, rest)} | _facts(book, values, config)
+    when = given["when"] if "when" in given else leftover(book.triggers, rest)
+    values |= {"when": "" if when == "now" else when} | _facts(book, values, config)
     if values["when"] and not any(_uses(book, name) for name in ("when", "request")):
         raise NoPlan(
             f"I do not know what “{values['when']}” means here. For example: `/plan {book.examples[0]}`"
@@ -137,6 +138,16 @@ def fill(book: Runbook, text: str, config: SignoffConfig, given: Mapping[str, st
     spec = PlanSpec.model_validate(_replaced(_needed(book.plan, values), values, book))
     kept = tuple((name, values[name]) for name in (*book.slots, "when"))
     return Planned(spec, f"from the runbook “{book.title}”", book.id, kept)
+
+
+def form(book: Runbook, text: str, config: SignoffConfig) -> tuple[Asked, ...]:
+    """Every fact of a runbook that a person picked: what their words say of it is filled in."""
+    values, rest = dict[str, str](), " ".join(text.split())
+    for name, slot in book.slots.items():
+        said, rest = take(slot, rest, config)
+        values[name] = said or slot.default
+    timed = [Asked(name="when", label="When?", kind="time", value="now")] if _uses(book, "when") else []
+    return (*fields(book, values, config), *timed)
 
 
 def fields(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> tuple[Asked, ...]:

@@ -1,0 +1,44 @@
+"""What is asked before there can be a plan: on the card, and in its form."""
+
+from bot.cards.blocks import Block, actions, button, escape, pack, plain, section
+from bot.cards.modal import modal
+from bot.foreign import clip, inert
+from bot.planner.asking import Field, Form
+from storage.views import PlanView
+
+MOST = 100  # options of one select
+
+
+def questions(view: PlanView, form: Form) -> list[Block]:
+    """Why there is no plan yet, and the way to the form."""
+    asked = "\n".join(f"• {escape(field.label)}" for field in form.fields if not field.value)
+    value = pack(view.id, view.revision, view.digest)
+    return [
+        section(f"<@{view.requester}>, {escape(clip(form.why, 600))}\n{asked}"),
+        actions(f"clarify_{view.id}", button("Answer", "clarify", value, "primary")),
+    ]
+
+
+def clarify_form(view: PlanView, form: Form) -> Block:
+    """Everything that is missing, at once; what is known is filled in."""
+    blocks = [section(f"“{escape(clip(view.text, 500))}”"), *map(_input, form.fields)]
+    return modal("clarify", "Before I can plan", "Plan It", {"p": view.id, "r": view.revision}, blocks)
+
+
+def _input(field: Field) -> Block:
+    return {
+        "type": "input", "block_id": field.name, "label": plain(clip(inert(field.label), 150)),
+        "element": _select(field) if 0 < len(field.options) <= MOST else _text(field),
+    }  # fmt: skip
+
+
+def _select(field: Field) -> Block:
+    options = [{"text": plain(clip(inert(name), 75)), "value": name} for name in field.options]
+    made: Block = {"type": "static_select", "action_id": "value", "options": options}
+    known = [option for option in options if option["value"] == field.value]
+    return made | ({"initial_option": known[0]} if known else {})
+
+
+def _text(field: Field) -> Block:
+    made: Block = {"type": "plain_text_input", "action_id": "value", "max_length": 500}
+    return made | ({"initial_value": field.value} if field.value else {})
