@@ -15,7 +15,6 @@ from storage.states import PlanState
 from tests.fakes import TEAM, messages, plan_spec, real_contracts, step
 from tests.room import Room
 
-
 ANSWERS = {"service": "auth-service", "version": "v2.1.4", "environment": "production"}
 
 
