@@ -34,7 +34,7 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
     if given.command in {"bot", "up"}:
         configure_logging(settings)
         return serve(given.command, settings)
-    from bot import checks, commands
+    from bot import checks, commands, workbench
 
     looks: dict[str, Callable[[], int]] = {
         "plan": lambda: commands.plan(settings, given.file),
@@ -45,6 +45,7 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
         "resume": lambda: commands.resume(settings, " ".join(given.words)),
         "eval": lambda: checks.evaluate(settings, offline=given.offline, as_json=given.json),
         "runbook": lambda: checks.rehearse(settings),
+        "policy": lambda: workbench.main(settings, given.what, given.about or ""),
         "worker": lambda: checks.check_worker(given.module),
     }
     return looks[given.command]()
@@ -84,6 +85,9 @@ def parser() -> argparse.ArgumentParser:
     kit = add("worker", help="check a worker against the contract: signoff worker check MODULE[:CLASS]")
     kit.add_argument("what", choices=["check"])
     kit.add_argument("module")
+    rules = add("policy", help="explain PLAN: which rules speak of it; test [FILE]: what FILE would change")
+    rules.add_argument("what", choices=["explain", "test"])
+    rules.add_argument("about", nargs="?", help="a plan's number, or a changed signoff.toml")
     add("audit", help="the journal: export, verify, checkpoint, prune")
     return top
 

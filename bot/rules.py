@@ -81,7 +81,7 @@ def demands(found: Case) -> tuple[Demands, timedelta]:
         second_factor=any(require.second_factor for require in requires),
         authors=bool(requires) and not strict,
         denied=(*(str(rule) for rule in rules if rule.deny), *_unreachable(found, spoken_of)),
-        said=tuple(_said(rule) for rule in rules if not rule.break_glass),
+        said=tuple(said(rule) for rule in rules if not rule.break_glass),
         glass=_glass(spoken_of, found.config),
     )
     return made, timedelta(hours=min(hours))
@@ -136,7 +136,10 @@ def _fact(step: StepSpec, catalogue: Catalogue, config: SignoffConfig, now: date
     at = max(step.schedule.not_before or now, now)
     place = contract.environment(step.parameters) if contract else ""
     target = contract.locks(step.parameters) if contract else ""
-    if contract is None or not contract.changes:
+    if contract is None:
+        unknown = f"{step.worker}.{step.action}, which no worker offers"
+        return Fact(step, True, place, target, "high", unknown, at)
+    if not contract.changes:
         return Fact(step, False, place, target, "low", "nothing is changed", at)
     what = target.replace(":", " ") or f"something by {step.worker}.{step.action}"
     where = "" if place in what.split("/")[0].split() else f" in {place or 'an unnamed environment'}"
@@ -179,9 +182,11 @@ def _unreachable(found: Case, spoken_of: Iterable[tuple[Fact, list[Rule]]]) -> I
                     yield f"{rule}; {fact.step.id} would end before {spoken(opens, zone)}, when that opens"
 
 
-def _said(rule: Rule) -> str:
+def said(rule: Rule) -> str:
     """A rule as the card says it."""
     asked = rule.require
+    if glass := rule.break_glass:
+        return f"{rule} (in an emergency, {', '.join(glass.of)} may override: {', '.join(glass.overrides)})"
     if asked is None:
         return f"{rule} ({'no approval needed' if rule.allow else 'not allowed'})"
     more = [f"{asked.approvals} approval(s)"]
