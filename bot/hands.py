@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from bot.people import People
@@ -53,12 +54,22 @@ class Bot:
         """Whether somebody may, without putting a refusal on record: for words that were not said to us."""
         return authorize(self.people.actor(user), verb, plan, self.config) == Allowed()
 
+    def _too_many(self, user: str) -> str:
+        most = self.config.policy.limits.plans_per_hour
+        if not most or self.store.requested(user, self.store.clock() - timedelta(hours=1)) < most:
+            return ""
+        return (
+            f"You have asked for {most} plans within the last hour, which is the most. Please wait a while."
+        )
+
     def demand(self, user: str, verb: str, plan: PlanView | None) -> Actor:
         """The person, if they may; NotAllowed with the reason otherwise."""
         actor = self.people.actor(user, fresh=verb == "approve")
         answer = authorize(actor, verb, plan, self.config)
         if answer == Allowed() and verb == "approve" and plan and self.people.outside(plan.channel):
             answer = Refused(OUTSIDE)
+        if answer == Allowed() and verb == "request" and (why := self._too_many(user)):
+            answer = Refused(why)
         if isinstance(answer, Refused):
             self.store.refuse(plan.id if plan else 0, verb, user=user, reason=answer.reason)
             raise NotAllowed(answer.reason)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from bot import clarifying
 from bot.clarifying import clarify, words
 from bot.hands import Bot
+from bot.limits import crowded, guard
 from bot.permits import permit
 from bot.planner import runbooks
 from bot.planner.asking import Form, Unclear
@@ -28,6 +29,7 @@ logger = logging.getLogger(__name__)
 def tend(bot: Bot) -> None:
     """What must not wait for a planner that thinks."""
     bot.store.expire()
+    guard(bot)
     permit(bot)
 
 
@@ -61,6 +63,7 @@ def propose(bot: Bot, plan_id: int) -> None:
         spec = prepare(draft, catalogue, bot.config, now)
     except InvalidPlan as error:
         raise SignoffError(f"The plan {made.note} cannot be used:\n{error}") from None
+    crowded(bot, plan_id, spec, catalogue)
     asked = terms(spec, catalogue, bot.config, authors=(view.requester,), now=now)
     for quorum in asked.demands.quorums:
         _enough(asked, quorum)

@@ -1,6 +1,7 @@
 """`Store`: everything that may happen to the rows. One verb, one transaction, one journal event."""
 
 from storage.clarifying import Clarifying
+from storage.counts import Counts
 from storage.desk import Desk
 from storage.recovery import RecoveryVerbs
 from storage.reviews import Reviews
@@ -8,5 +9,5 @@ from storage.takeover import TakeOver
 from storage.views import Views
 
 
-class Store(RecoveryVerbs, Clarifying, Reviews, TakeOver, Views, Desk):
+class Store(RecoveryVerbs, Clarifying, Reviews, TakeOver, Views, Counts, Desk):
     """The table at which bot and workers sit."""

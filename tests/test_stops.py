@@ -7,10 +7,13 @@ from storage.audit import broken_link
 from storage.errors import Conflict
 from storage.states import PlanState
 from storage.tables import Stop
-from tests.fakes import DEPLOY, approved, bad, claim, due, ok, step, take, undo
+from tests.fakes import DEPLOY, READ, approved, bad, claim, due, ok, step, take, undo
 
 
-@pytest.mark.parametrize("scope", ["everything", "environment production", "plan {}", "an unknown scope"])
+@pytest.mark.parametrize(
+    "scope", ["everything", "environment production", "plan {}", "an unknown scope", "all changes",
+              "changes in production", "all changes in production", "changes"],
+)  # fmt: skip
 def test_what_is_stopped_does_not_start_until_it_is_resumed(store, scope):
     plan_id = approved(store, step("s1", DEPLOY))
     scope = scope.format(plan_id)
@@ -23,7 +26,7 @@ def test_what_is_stopped_does_not_start_until_it_is_resumed(store, scope):
     assert claim(store, plan_id, "s1") is not None
 
 
-@pytest.mark.parametrize("scope", ["environment staging", "plan 999"])
+@pytest.mark.parametrize("scope", ["environment staging", "plan 999", "changes in staging", "changes in "])
 def test_another_scope_holds_nothing(store, scope):
     plan_id = approved(store, step("s1", DEPLOY))
     store.stop(scope, reason="smoke", user="CAROL")
@@ -73,10 +76,12 @@ def test_a_rollback_is_held_too(store):
 
 
 @pytest.mark.parametrize(
-    "scope", ["everything", "plan 1", "plan 9", "plan x", "environment production", "environment x", "?"]
-)
-def test_what_the_card_says_of_a_stop_is_what_holds_the_step(store, scope):
-    plan_id = approved(store, step("s1"))
+    "scope", ["everything", "plan 1", "plan 9", "plan x", "environment production", "environment x", "?",
+              "all changes", "changes in production", "changes in x", "changes", "all changes now"],
+)  # fmt: skip
+@pytest.mark.parametrize("made", [READ, DEPLOY], ids=["reads", "changes"])
+def test_what_the_card_says_of_a_stop_is_what_holds_the_step(store, scope, made):
+    plan_id = approved(store, step("s1", made))
     with store._write() as c:
         c.execute(insert(Stop).values(scope=scope, reason="look", by="EVE", since=store.clock()))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.cards.blocks import Block, actions, beside, button, context, escape, header, linked, section
-from bot.cards.words import openings, standing
+from bot.cards.words import doer, openings, standing
 from bot.foreign import clip
 from bot.planner.runbooks import Runbook
 from storage.config import SignoffConfig
@@ -66,7 +66,7 @@ def _switches(scene: Scene, *, admin: bool) -> Iterable[Block]:
     yield actions("home_do", ask, *(stopping if admin and not everything else ()))
     for stop in scene.stops[:MOST]:
         why = escape(clip(stop.reason, 500))
-        text = f":octagonal_sign: *{escape(stop.scope)}* is stopped by <@{stop.by}>: {why}"
+        text = f":octagonal_sign: *{escape(stop.scope)}* is stopped by {doer(stop.by)}: {why}"
         yield beside(text, button("Resume", "home_resume", stop.scope)) if admin else section(text)
 
 

@@ -6,7 +6,7 @@ from functools import partial
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, section
 from bot.cards.escalation import advice, answered, asking, mention
-from bot.cards.words import OUTCOMES, lasting, standing, title, took
+from bot.cards.words import OUTCOMES, doer, lasting, standing, title, took
 from bot.foreign import clip
 from bot.planner.closing import told
 from bot.planner.decision import progress
@@ -15,7 +15,6 @@ from storage.tables import Event
 from storage.views import PlanView, StepView
 
 Draw = Callable[[PlanView, Event | None], tuple[list[str], list[Block]]]
-OURS = {"policy": "Policy", "clock": "The clock", "rules": "The rules", "planner": "The planner"}
 RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}
 
 
@@ -51,9 +50,10 @@ def needless(kind: str, view: PlanView, event: Event | None) -> bool:
 
 def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
     """What concerns everybody in the channel."""
+    name = doer(user)
     said = {
-        "stop": f":octagonal_sign: <@{user}> stopped {escape(text)}. It starts again by `/plan resume`.",
-        "resume": f":white_check_mark: <@{user}> resumed {escape(text)}.",
+        "stop": f":octagonal_sign: {name} stopped {escape(text)}. Admins: `/plan resume`, and what it was.",
+        "resume": f":white_check_mark: {name} resumed {escape(text)}.",
     }[kind]
     return said, [section(said)]
 
@@ -144,7 +144,7 @@ def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
 def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
     if event is None:
         return [standing(view, view.created_at)], []
-    actor = OURS.get(event.actor, f"<@{event.actor}>")
+    actor = doer(event.actor)
     data = event.data
     if event.verb == "approve" and data.get("given", 0) < data.get("needed", 0):
         count = f"{data['given']} of {data['needed']}"

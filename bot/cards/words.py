@@ -23,6 +23,20 @@ FAILURE = {
 }
 
 
+OURS = {
+    "policy": "Policy",
+    "clock": "The clock",
+    "rules": "The rules",
+    "planner": "The planner",
+    "breaker": "The circuit breaker",
+}
+
+
+def doer(actor: str) -> str:
+    """Who did something: a person, or one of our own parts."""
+    return OURS.get(actor, f"<@{actor}>")
+
+
 def lasting(seconds: float) -> str:
     """A duration as people say it."""
     if seconds < 60:

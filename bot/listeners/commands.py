@@ -13,7 +13,7 @@ from storage.errors import SignoffError
 from storage.stops import EVERYTHING
 
 LONGEST = 2000
-SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+)\b\s*", re.I)
+SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+|all changes|changes in [\w-]+)\b\s*", re.I)
 
 
 def on_command(bot: Bot, body: dict[str, Any]) -> str:
