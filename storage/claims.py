@@ -1,29 +1,31 @@
 """Claims: leave to run one attempt, what it demands, and how it ends. Statements and pure functions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import BindParameter, and_, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import BindParameter, and_, bindparam, delete, exists, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert  # SQLite knows its ON CONFLICT, too
 from sqlmodel import col
 
 from storage.contract import Check, Contract
-from storage.ledger import Note, Reading, read_spec, table
+from storage.documents import Reading, read_spec
+from storage.journal import Note
 from storage.mandate import covers, stands
-from storage.prepared import Among, Prepared
+from storage.prepared import Among, Prepared, Together, binds, table
 from storage.report import AnyReport
 from storage.settling import CURRENT, Frame
 from storage.spec import Retries, StepSpec, UndoSpec, reference
 from storage.states import STEP_MOVES, PlanState, StepState
 from storage.stops import STOPPED
-from storage.tables import Attempt, Plan, Step, Target
+from storage.tables import Attempt, Moment, Plan, Step, Target
 
 Offer = tuple[str, str]  # worker, action
 HELD = (StepState.running, StepState.unknown)
 
-NOW: BindParameter[datetime] = bindparam("now")
+NOW: BindParameter[datetime] = bindparam("now", type_=Moment())
 PENDING = (
     col(Plan.state) == PlanState.approved,
     col(Plan.cancelled_by) == "",
@@ -79,14 +81,19 @@ OPEN_ATTEMPT = Prepared(
     insert(table(Attempt)).values(
         step_id=bindparam("step"), number=bindparam("number"), owner=bindparam("by"), outcome="",
         started_at=NOW,
-    )
+    ).inline()
 )  # fmt: skip
+LOCK_TARGET = Prepared(
+    insert(table(Target)).values(**binds(Target)).on_conflict_do_nothing().returning(col(Target.name))
+)
 FREE_TARGET = Prepared(delete(table(Target)).where(col(Target.step_id) == bindparam("step")))
 CLOSE_ATTEMPT = Prepared(
     update(table(Attempt))
     .where(col(Attempt.step_id) == bindparam("step"), col(Attempt.number) == bindparam("fence"))
     .values(outcome=bindparam("how"), report=bindparam("body"), ended_at=bindparam("at"))
 )
+CLOSED = Together(ends=END, attempts=CLOSE_ATTEMPT, targets=FREE_TARGET)
+STARTED = Together(begun=BEGIN, attempts=OPEN_ATTEMPT)
 
 
 @dataclass(frozen=True)
@@ -208,6 +215,11 @@ def ended(ending: Ending, actor: str) -> Note:
     claim = ending.claim
     data = {"step": claim.key, "attempt": claim.attempt, "summary": ending.report.summary}
     return Note(claim.plan_id, ending.verb, actor, data | ({"asks": True} if ending.choice else {}))
+
+
+def opened(taken: Sequence[Any], owner: str, now: datetime) -> list[dict[str, Any]]:
+    """Their next attempts, for OPEN_ATTEMPT."""
+    return [{"step": row.id, "number": row.attempt + 1, "by": owner, "now": now} for row in taken]
 
 
 def refers(spec: StepSpec) -> bool:

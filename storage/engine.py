@@ -3,7 +3,9 @@
 import logging
 import select as readiness
 import time
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import psycopg
 from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DisconnectionError
 
 CHANNEL = "signoff"
 POLL = 0.03
+PAUSE = 0.5  # seconds in which a connection is not looked at again
 logger = logging.getLogger(__name__)
 
 
@@ -22,8 +26,12 @@ def open_engine(url: str) -> Engine:
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite(parsed.database or "")
-    engine = create_engine(parsed.set(drivername="postgresql+psycopg"), pool_pre_ping=True, pool_size=20)
+    engine = create_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=20)
+    engine.update_execution_options(bell=uuid.uuid4().hex)
+    event.listen(engine, "checkin", _left)
+    event.listen(engine, "checkout", _look)
     event.listen(engine, "commit", _notify)
+    event.listen(engine, "after_cursor_execute", _answered)
     return engine
 
 
@@ -59,16 +67,55 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
+def _left(_driver: Any, record: Any) -> None:
+    record.info["left"] = time.monotonic()
+
+
+def _look(driver: psycopg.Connection[Any], record: Any, _proxy: Any) -> None:
+    """A server that went away is noticed before a statement needs it; a journey, so only after a pause."""
+    if time.monotonic() - record.info.get("left", 0.0) > PAUSE:
+        try:
+            driver.execute("SELECT 1")
+            driver.rollback()
+        except psycopg.OperationalError:
+            raise DisconnectionError from None
+
+
 def _notify(connection: Connection) -> None:
-    if connection.get_execution_options().get("writes"):
-        connection.exec_driver_sql(f"NOTIFY {CHANNEL}")
+    options = connection.get_execution_options()
+    if options.get("writes"):
+        connection.connection.cursor().execute(f"NOTIFY {CHANNEL}, '{options['bell']}'")
+
+
+@contextmanager
+def piped(connection: Connection) -> Iterator[None]:
+    """Let the driver send what is written without waiting for each answer; a read waits for its own.
+
+    A statement that fails is heard of at the next read or at the commit, and nothing is committed.
+    """
+    driver, known = connection.connection.driver_connection, connection.info
+    if not isinstance(driver, psycopg.Connection):
+        yield
+        return
+    try:
+        with driver.pipeline() as known["pipeline"]:
+            yield
+    finally:
+        known.pop("pipeline", None)
+
+
+def _answered(connection: Connection, *_: Any) -> None:
+    """SQLAlchemy asks a cursor for its answer at once, so that in a pipeline it must be there."""
+    if pipeline := connection.info.get("pipeline"):
+        pipeline.sync()
 
 
 class Bell:
-    """Rings when any connection of any process has committed."""
+    """Rings when any connection of any process has committed; or, where that can be told, of any other."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, own: bool = True) -> None:
         self._engine = engine
+        self._deaf_to = None if own else engine.get_execution_options().get("bell")
         self._wait = self._sqlite_wait if engine.dialect.name == "sqlite" else self._postgres_wait
         self._heard: Any = None
         self._listener: psycopg.Connection[Any] | None = None
@@ -104,5 +151,5 @@ class Bell:
             return  # something may have been committed before we listened
         while not stopped() and (left := until - time.monotonic()) > 0:
             ready, _, _ = readiness.select([self._listener.fileno()], [], [], min(left, 0.2))
-            if ready and any(True for _ in self._listener.notifies(timeout=0)):
+            if ready and any(one.payload != self._deaf_to for one in self._listener.notifies(timeout=0)):
                 return

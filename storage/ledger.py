@@ -3,104 +3,34 @@
 import logging
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 import psycopg
-from sqlalchemy import (
-    BindParameter,
-    ColumnElement,
-    Connection,
-    Engine,
-    Table,
-    bindparam,
-    insert,
-    select,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Engine, insert, select, update
 from sqlalchemy.exc import OperationalError
 from sqlmodel import SQLModel, col
 
-from storage.audit import event_hash
+from storage.documents import read_spec
+from storage.engine import piped
 from storage.errors import Conflict, NotFound, Unavailable
-from storage.prepared import Among, Prepared
+from storage.journal import CARDS, HEADS, NOTED, THREAD, URGENT, Chain, Note, cards, message
+from storage.prepared import table
 from storage.redaction import Redactor
-from storage.spec import PlanSpec, StepSpec
+from storage.spec import PlanSpec
 from storage.states import PLAN_MOVES, STEP_MOVES
-from storage.tables import Delivery, Event, Message, Plan, Revision, Step
+from storage.tables import Delivery, Message, Plan, Revision, Step
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T", bound=SQLModel)
 
-# Which thread message a move asks for. Every move redraws the card besides.
-THREAD = {
-    "amend": "changes",
-    "approve": "decision",
-    "reject": "decision",
-    "expire": "decision",
-    "cancel": "decision",
-    "succeed": "outcome",
-    "fail": "outcome",
-    "lose": "question",
-    "withhold": "waits",
-    "stall": "question",
-    "decide": "review",
-    "finish": "summary",
-}
-URGENT = frozenset(
-    {
-        "propose",
-        "amend",
-        "approve",
-        "reject",
-        "expire",
-        "cancel",
-        "stall",
-        "finish",
-        "lose",
-        "preview",
-        "halt",
-        "clarify",
-        "inform",
-    }
-)
 # A card that is proposed at once shall not first be posted as "planning".
 FIRST_CARD = timedelta(seconds=0.5)
+NONE: Mapping[int, Chain] = MappingProxyType({})
 LINE = "plan=%s verb=%s actor=%s step=%s"
-
-
-def table(model: type[SQLModel]) -> Table:
-    """The Core table behind a model: moves go round the ORM session, which costs 2-4 times as much."""
-    return SQLModel.metadata.tables[str(model.__tablename__)]
-
-
-def binds(model: type[SQLModel]) -> dict[str, BindParameter[Any]]:
-    """A parameter for every column but the id, which the database gives."""
-    return {column.name: bindparam(column.name) for column in table(model).c if column.name != "id"}
-
-
-HEADS = Prepared(
-    select(*(table(Plan).c[name] for name in ("id", "channel", "version", "head", "events"))).where(
-        Among(table(Plan).c.id, "ids")
-    )
-)
-SET_HEAD = Prepared(
-    update(table(Plan))
-    .where(col(Plan.id) == bindparam("plan"))
-    .values(head=bindparam("h"), events=bindparam("e"), version=bindparam("v"))
-)
-ADD_EVENT = Prepared(insert(table(Event)).values(**binds(Event)))
-ADD_MESSAGE = Prepared(insert(table(Message)).values(**binds(Message)))
-BLANK = Message(key="", kind="", channel="").model_dump(exclude={"id"})
-CARD = col(Message.key) == bindparam("card")
-WANT_CARD = Prepared(update(table(Message)).where(CARD).values(wanted=bindparam("v")))
-HURRY_CARD = Prepared(
-    update(table(Message)).where(CARD).values(wanted=bindparam("v"), urgent=True, not_before=bindparam("now"))
-)
 
 
 @contextmanager
@@ -110,28 +40,6 @@ def _answering() -> Iterator[None]:
         yield
     except (OperationalError, sqlite3.OperationalError, psycopg.OperationalError) as error:
         raise Unavailable(f"The database does not answer: {error}") from error
-
-
-@dataclass
-class Note:
-    """One move, as the journal and the thread tell it. `seq` is its place in the plan's chain."""
-
-    plan: int
-    verb: str
-    actor: str
-    data: Mapping[str, Any]
-    quiet: bool = False
-    seq: int = 0
-
-
-@dataclass
-class Chain:
-    """A plan's journal while a transaction appends to it."""
-
-    channel: str
-    version: int
-    head: str
-    events: int
 
 
 class Ledger:
@@ -150,7 +58,13 @@ class Ledger:
     @contextmanager
     def _write(self, *, handles: bool = True) -> Iterator[Connection]:
         # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
-        with self._writer, _answering(), self._writing.begin() as connection:
+        with (
+            self._writer,
+            _answering(),
+            self._writing.connect() as connection,
+            piped(connection),
+            connection.begin(),
+        ):
             yield connection
             if handles and (key := getattr(self._handled, "key", "")):
                 # The body may hold a person's words and a trigger; once handled, the key is all we need.
@@ -245,51 +159,48 @@ class Ledger:
         """Write the journal event and the outbox rows of one move."""
         self._notes(c, [Note(plan.id or 0, verb, actor, data, quiet)])
 
-    def _notes(self, c: Connection, notes: Sequence[Note]) -> dict[int, int]:
-        """The same for several moves, in as few statements; the versions of their plans."""
+    def _notes(
+        self, c: Connection, notes: Sequence[Note], known: Mapping[int, Chain] = NONE
+    ) -> dict[int, Chain]:
+        """The same for several moves, in as few statements; the chains of their plans as they are now."""
         if not notes:
             return {}
-        chains, now = self._link(c, notes), self.clock()
+        chains, now = self._link(c, notes, known), self.clock()
         said = [note for note in notes if note.verb in THREAD and not note.quiet]
-        if said:
-            ADD_MESSAGE.many(c, [_message(note, chains[note.plan].channel, now) for note in said])
         urgent = {note.plan for note in notes if note.verb in URGENT}
         versions = {plan_id: chain.version for plan_id, chain in chains.items()}
-        self._want_cards(c, versions, urgent)
-        return versions
+        NOTED.run(
+            c,
+            events=[note.event for note in notes],
+            heads=[chain.values(plan_id) for plan_id, chain in chains.items()],
+            said=[message(note, chains[note.plan].channel, now) for note in said],
+            **cards(versions, urgent, now),
+        )
+        return chains
 
     def _journal(self, c: Connection, plan: Plan, verb: str, *, actor: str, data: Mapping[str, Any]) -> None:
         """Write only the journal event."""
-        self._link(c, [Note(plan.id or 0, verb, actor, data)])
+        note = Note(plan.id or 0, verb, actor, data)
+        (chain,) = self._link(c, [note], NONE).values()
+        NOTED.run(c, events=[note.event], heads=[chain.values(note.plan)])
 
-    def _link(self, c: Connection, notes: Sequence[Note]) -> dict[int, Chain]:
-        """Append to the plans' chains; each head stands in a plan row, which this transaction holds."""
-        found = HEADS.all(c, ids=sorted({note.plan for note in notes}))
-        chains = {row.id: Chain(row.channel, row.version + 1, row.head, row.events) for row in found}
-        at, events = self.clock(), []
+    def _link(self, c: Connection, notes: Sequence[Note], known: Mapping[int, Chain]) -> dict[int, Chain]:
+        """Link events to the plans' chains; each head stands in a plan row, which this transaction holds."""
+        chains = {note.plan: known[note.plan] for note in notes if note.plan in known}
+        if missing := sorted({note.plan for note in notes} - chains.keys()):
+            chains |= {row.id: Chain.of(row) for row in HEADS.all(c, ids=missing)}
+        for chain in chains.values():
+            chain.version += 1
+        at = self.clock()
         for note in notes:
-            chain = chains[note.plan]
-            note.seq = chain.events = chain.events + 1
-            told: dict[str, Any] = {
-                "verb": note.verb,
-                "actor": note.actor,
-                "data": self._told(note.data),
-            }
-            link = told | {"seq": note.seq, "at": at, "prev": chain.head}
-            chain.head = event_hash(plan=note.plan, **link)
-            events.append({"plan_id": note.plan, "hash": chain.head, **link})
+            note.data = self._told(note.data)
+            chains[note.plan].add(note, at)
             logger.info(LINE, note.plan, note.verb, note.actor, note.data.get("step", "-"))
-        ADD_EVENT.many(c, events)
-        heads = [{"plan": id_, "h": x.head, "e": x.events, "v": x.version} for id_, x in chains.items()]
-        SET_HEAD.many(c, heads)
         return chains
 
     def _want_cards(self, c: Connection, versions: Mapping[int, int], urgent: Collection[int]) -> None:
         """Have these plans' cards drawn anew, at a version; the urgent ones at once."""
-        now = self.clock()
-        wanted = {id_: {"card": f"card:{id_}", "v": v, "now": now} for id_, v in versions.items()}
-        WANT_CARD.many(c, [card for id_, card in wanted.items() if id_ not in urgent])
-        HURRY_CARD.many(c, [card for id_, card in wanted.items() if id_ in urgent])
+        CARDS.run(c, **cards(versions, urgent, self.clock()))
 
     def _first_card(self, c: Connection, plan: Plan) -> None:
         card = Message(plan_id=plan.id or 0, key=f"card:{plan.id}", kind="card", channel=plan.channel)
@@ -339,41 +250,9 @@ class Ledger:
         return rows(c, Step, *mine, order=col(Step.position))
 
 
-@dataclass(frozen=True)
-class Reading:
-    """What a stored document says now: the plan, its digest, and the digest of each step."""
-
-    spec: PlanSpec
-    digest: str
-    steps: Mapping[str, tuple[StepSpec, str]]
-
-
-@lru_cache(maxsize=512)
-def read_spec(text: str) -> Reading:
-    """Remembered by the text, so an edit is seen."""
-    spec = PlanSpec.model_validate_json(text)
-    return Reading(spec, spec.digest(), {s.id: (s, s.digest()) for s in (*spec.steps, *spec.rollback)})
-
-
-def readable(text: str, keys: Iterable[str]) -> PlanSpec | None:
-    """What a stored document says, if it can be read and knows the steps that stand beside it."""
-    try:
-        reading = read_spec(text)
-    except ValueError:
-        return None
-    return reading.spec if reading.steps.keys() >= set(keys) else None
-
-
 def rows(
     c: Connection, model: type[T], *where: ColumnElement[bool], order: Any = None, limit: int | None = None
 ) -> list[T]:
     """Rows with the model's columns as attributes, to read: making models of them costs ten times more."""
     query = select(table(model)).where(*where).order_by(order).limit(limit)
     return cast(list[T], c.execute(query).all())
-
-
-def _message(note: Note, channel: str, now: datetime) -> dict[str, Any]:
-    kind = THREAD[note.verb]
-    about = {"plan_id": note.plan, "seq": note.seq, "step": str(note.data.get("step", ""))}
-    where = {"key": f"{kind}:{note.plan}:{note.seq}", "kind": kind, "channel": channel}
-    return BLANK | about | where | {"not_before": now}

@@ -9,8 +9,10 @@ from sqlalchemy import Connection, insert, select, update
 from sqlmodel import col
 
 from storage.contract import fingerprint
+from storage.documents import read_spec
 from storage.errors import Conflict
-from storage.ledger import read_spec, rows, table
+from storage.ledger import rows
+from storage.prepared import table
 from storage.settling import Settling
 from storage.spec import PlanSpec, reference
 from storage.states import PlanState

@@ -5,7 +5,7 @@ from datetime import timedelta
 from sqlalchemy import Connection, or_, update
 from sqlmodel import col
 
-from storage.claims import Claim
+from storage.claims import OPEN_ATTEMPT, Claim, opened
 from storage.errors import Conflict
 from storage.ledger import rows
 from storage.report import AnyReport
@@ -89,7 +89,7 @@ class RecoveryVerbs(StepVerbs):
             values = {"attempt": step.attempt + 1, "owner": owner, "lease_until": self.clock() + lease}
             if not c.execute(update(Step).where(*guard).values(**values)).rowcount:
                 return None
-            self._open_attempts(c, [step], owner)
+            OPEN_ATTEMPT.many(c, opened([step], owner, self.clock()))
             self._note(c, plan, "look", actor=owner, data={"step": step.key, "attempt": step.attempt + 1})
             frames = self._frames(c, [step.plan_id])
             return next(iter(self._claims(c, [step] if frames else [], frames)), None)

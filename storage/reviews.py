@@ -9,8 +9,9 @@ from sqlalchemy import Connection, update
 from sqlmodel import col
 
 from storage.demands import read as read_demands
+from storage.documents import read_spec
 from storage.errors import Conflict, NotAllowed
-from storage.ledger import read_spec, rows
+from storage.ledger import rows
 from storage.mandate import exceeds, stands
 from storage.plans import PlanVerbs, Terms
 from storage.report import asks

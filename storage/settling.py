@@ -10,9 +10,11 @@ from sqlalchemy import Connection, Engine, and_, bindparam, func, insert, select
 from sqlmodel import col
 
 from storage.contract import Contract
+from storage.documents import readable
 from storage.errors import Conflict, NotFound
-from storage.ledger import Note, readable, rows, table
-from storage.prepared import Among, Prepared
+from storage.journal import Chain, Note
+from storage.ledger import rows
+from storage.prepared import Among, Prepared, table
 from storage.redaction import Redactor
 from storage.spec import PlanSpec, StepSpec
 from storage.states import PlanState, Settlement, StepFact, StepState, settle, startable, undo_order
@@ -24,9 +26,12 @@ FRAMES = 1024  # kept in memory
 logger = logging.getLogger(__name__)
 
 CURRENT = and_(col(Step.plan_id) == col(Plan.id), col(Step.revision) == col(Plan.revision))
+PLAN_FACTS = (
+    "id", "state", "revision", "version", "cancelled_by", "reason", "channel", "head", "events",
+)  # fmt: skip
 AMONG = Among(table(Plan).c.id, "ids")
 PLANS = Prepared(
-    select(*(table(Plan).c[n] for n in ("id", "state", "revision", "version", "cancelled_by", "reason")))
+    select(*(table(Plan).c[name] for name in PLAN_FACTS))
     .where(AMONG)
     .order_by(col(Plan.id))  # every transaction takes its plans in this order
     .with_for_update()
@@ -85,7 +90,7 @@ SET_DUE = Prepared(
 class Frame:
     """A plan while a transaction holds it: its document, and where its steps stand."""
 
-    plan: Any  # id, state, revision, version, cancelled_by, reason
+    plan: Any  # PLAN_FACTS
     spec: PlanSpec
     steps: dict[str, Any]  # FACTS
     facts: dict[str, StepFact]
@@ -100,9 +105,9 @@ class Frame:
         now = {"state": row.state, "choice": row.choice, "started": row.attempt > 0}
         self.facts[key] = replace(fact, **now, data=known)
 
-    def at(self, version: int) -> None:
-        """The plan's row has this version now."""
-        self.plan = self.plan._replace(version=version)
+    def at(self, chain: Chain) -> None:
+        """The plan's row has this version and this head now."""
+        self.plan = self.plan._replace(version=chain.version, head=chain.head, events=chain.events)
 
     def free(self) -> set[str]:
         """The steps that dependencies, siblings and people let start."""
@@ -193,9 +198,10 @@ class Settling(Stops):
 
     def _record(self, c: Connection, notes: list[Note], frames: Mapping[int, Frame]) -> None:
         """Tell what has happened, once."""
-        for plan_id, version in self._notes(c, notes).items():
+        known = {note.plan: Chain.of(frames[note.plan].plan) for note in notes if note.plan in frames}
+        for plan_id, chain in self._notes(c, notes, known).items():
             if plan_id in frames:
-                frames[plan_id].at(version)
+                frames[plan_id].at(chain)
         notes.clear()
 
     def _frames(self, c: Connection, ids: Collection[int]) -> dict[int, Frame]:

@@ -5,20 +5,19 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import ColumnElement, Connection, func, select, update
 from sqlmodel import col
 
 from storage.claims import (
-    BEGIN,
     CLOSE_ATTEMPT,
+    CLOSED,
     DUE,
-    END,
     FREE_TARGET,
     HELD,
-    OPEN_ATTEMPT,
+    LOCK_TARGET,
     PEEK,
     ROW,
+    STARTED,
     THIS,
     UNPERMITTED,
     Claim,
@@ -28,18 +27,20 @@ from storage.claims import (
     end_values,
     ended,
     mismatch,
+    opened,
     refers,
     still_held,
     too_late,
 )
 from storage.contract import Check
-from storage.ledger import Note, rows
+from storage.journal import Note
+from storage.ledger import rows
 from storage.plans import PlanVerbs
 from storage.report import AnyReport
 from storage.settling import CURRENT, DOCUMENTS, PERMIT, Frame
 from storage.spec import StepSpec, UndoSpec, resolve
 from storage.states import PlanState, StepState
-from storage.tables import Attempt, Plan, Step, Target
+from storage.tables import Attempt, Plan, Step
 
 
 class StepVerbs(PlanVerbs):
@@ -163,11 +164,10 @@ class StepVerbs(PlanVerbs):
         frames = self._frames(c, {ending.claim.plan_id for ending in endings})
         endings = [self._redacted(ending) for ending in endings]
         live = [as_wanted(frames, ending) for ending in endings if still_held(frames, ending.claim)]
-        for ending in endings:
-            if not still_held(frames, ending.claim):
-                self._keep_late(c, ending, actor=actor)
+        late = [ending for ending in endings if not still_held(frames, ending.claim)]
+        notes = [self._keep_late(c, ending, actor=actor) for ending in late]
         self._close(c, live, frames)
-        notes = [ended(ending, actor) for ending in live]
+        notes += [ended(ending, actor) for ending in live]
         self._settle_frames(c, frames, notes)
         return frames, notes
 
@@ -179,9 +179,7 @@ class StepVerbs(PlanVerbs):
     def _close(self, c: Connection, live: list[Ending], frames: Mapping[int, Frame]) -> None:
         now, steps = self.clock(), [frames[e.claim.plan_id].steps[e.claim.key] for e in live]
         ends = [end_values(e, step.not_before, now) for e, step in zip(live, steps, strict=True)]
-        END.many(c, ends)
-        CLOSE_ATTEMPT.many(c, ends)
-        FREE_TARGET.many(c, [{"step": step.id} for step in steps if step.target])
+        CLOSED.run(c, ends=ends, attempts=ends, targets=[{"step": s.id} for s in steps if s.target])
         for ending, end in zip(live, ends, strict=True):
             frame, moved = frames[ending.claim.plan_id], {"state": end["after"], "not_before": end["later"]}
             frame.put(ending.claim.key, ending.report.data, **moved, choice=ending.choice, due_at=None)
@@ -218,15 +216,11 @@ class StepVerbs(PlanVerbs):
     def _begin(self, c: Connection, taken: list[Any], taker: Taker, frames: Mapping[int, Frame]) -> None:
         now = self.clock()
         common = {"by": taker.owner, "until": now + taker.lease, "now": now}
-        BEGIN.many(c, [{"step": row.id, "fence": row.attempt, **common} for row in taken])
-        self._open_attempts(c, taken, taker.owner)
+        begun = [{"step": row.id, "fence": row.attempt, **common} for row in taken]
+        STARTED.run(c, begun=begun, attempts=opened(taken, taker.owner, now))
         for row in taken:
             now_ = {"state": StepState.running, "attempt": row.attempt + 1, "owner": taker.owner}
             frames[row.plan_id].put(row.key, **now_, due_at=None)
-
-    def _open_attempts(self, c: Connection, taken: Sequence[Any], owner: str) -> None:
-        common = {"by": owner, "now": self.clock()}
-        OPEN_ATTEMPT.many(c, [{"step": row.id, "number": row.attempt + 1, **common} for row in taken])
 
     def _fail_unstarted(self, c: Connection, plan_id: int, step: Any, reason: str) -> None:
         report = AnyReport.failed(f"not started: {reason}")
@@ -237,15 +231,8 @@ class StepVerbs(PlanVerbs):
         self._settle(c, plan_id)
 
     def _lock_target(self, c: Connection, step: Any) -> bool:
-        if not step.target:
-            return True
         row = {"name": step.target, "step_id": step.id, "plan_id": step.plan_id, "since": self.clock()}
-        try:
-            with c.begin_nested():
-                c.execute(insert(Target).values(**row))
-        except IntegrityError:
-            return False
-        return True
+        return not step.target or bool(LOCK_TARGET.all(c, **row))
 
     def _free_target(self, c: Connection, step: Step) -> None:
         FREE_TARGET.run(c, step=step.id)
@@ -287,12 +274,12 @@ class StepVerbs(PlanVerbs):
         (undone,) = rows(c, Step, *same, col(Step.key) == spec.undoes)
         return undone.previous
 
-    def _keep_late(self, c: Connection, ending: Ending, *, actor: str) -> None:
+    def _keep_late(self, c: Connection, ending: Ending, *, actor: str) -> Note:
         claim, body = ending.claim, ending.report.model_dump(mode="json")
         one = (col(Attempt.step_id) == claim.step_id, col(Attempt.number) == claim.attempt)
         c.execute(update(Attempt).where(*one).values(late=body))
         data = {"step": claim.key, "attempt": claim.attempt, "summary": body["summary"]}
-        self._notes(c, [Note(claim.plan_id, "late", actor, data)])
+        return Note(claim.plan_id, "late", actor, data)
 
 
 def _fence(claim: Claim) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

@@ -10,7 +10,9 @@ from sqlmodel import col
 
 from storage.audit import event_hash
 from storage.errors import Conflict
-from storage.ledger import ADD_EVENT, Ledger, rows, table
+from storage.journal import ADD_EVENT
+from storage.ledger import Ledger, rows
+from storage.prepared import table
 from storage.states import PlanState
 from storage.tables import Event, Message, Plan, Step, Stop, System
 

@@ -10,7 +10,8 @@ from sqlmodel import col
 
 from storage.demands import NOTHING, Demands, Quorum
 from storage.demands import read as read_demands
-from storage.ledger import readable, rows
+from storage.documents import readable
+from storage.ledger import rows
 from storage.report import AnyReport, asks
 from storage.spec import PlanSpec, StepSpec
 from storage.states import OPEN, PlanState, StepState, can_skip

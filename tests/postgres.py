@@ -38,17 +38,20 @@ def require_postgres() -> Path:
 
 
 @contextmanager
-def postgres_server(directory: Path | None = None, *, password: str = "") -> Iterator[str]:
+def postgres_server(
+    directory: Path | None = None, *, password: str = "", durable: bool = False
+) -> Iterator[str]:
     """Start a server and yield its superuser's URL. `directory` only gets the log, `postgres.log`.
 
-    With a password every connection must give it; it is in the URL.
+    With a password every connection must give it; it is in the URL. `durable`: as a server is by default,
+    each commit reaches the disk; tests do without.
     """
     binaries = require_postgres()
     # The directories of pytest are closed to the user that root's PostgreSQL must run as.
     home = Path(tempfile.mkdtemp(prefix="signoff-postgres-"))
     try:
         _create_cluster(binaries, home, password)
-        with _running(binaries, home, (directory or home) / "postgres.log") as port:
+        with _running(binaries, home, (directory or home) / "postgres.log", durable=durable) as port:
             login = f"{USER}:{password}" if password else USER
             url = f"postgresql://{login}@127.0.0.1:{port}/postgres"
             _wait_until_ready(url)
@@ -105,9 +108,10 @@ def _create_cluster(binaries: Path, home: Path, password: str) -> None:
 
 
 @contextmanager
-def _running(binaries: Path, home: Path, log: Path) -> Iterator[int]:
+def _running(binaries: Path, home: Path, log: Path, *, durable: bool) -> Iterator[int]:
     port = _free_port()
-    options = f"-p {port} -h 127.0.0.1 -k {home} -F -c max_connections=200".split()
+    options = f"-p {port} -h 127.0.0.1 -k {home} -c max_connections=200".split()
+    options += [] if durable else ["-F"]
     with log.open("wb") as output:
         server = subprocess.Popen(
             [*_as_user(), binaries / "postgres", "-D", home / "data", *options],

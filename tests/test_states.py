@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import select
 
 from storage.errors import Conflict
-from storage.ledger import table
+from storage.prepared import table
 from storage.spec import PlanSpec
 from storage.states import (
     ENDED,

@@ -44,7 +44,7 @@ class Clock:
         self.attempts, self.crew, self.alone, self.orphaned = attempts, crew, alone, orphaned
         self.carrier, self.patience, self.pulse = carrier, patience, Pulse(**PULSE)
         self._wake, self._stop, self._tick = Event(), Event(), Event()
-        self._bell = Bell(attempts.store.engine)
+        self._bell = Bell(attempts.store.engine, own=False)
         self._hands = futures.ThreadPoolExecutor(crew.size, "attempt")
         self._ended: SimpleQueue[tuple[Running, Ending | None]] = SimpleQueue()
         self._previewing: set[str] = set()

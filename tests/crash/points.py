@@ -5,14 +5,14 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
-from storage.ledger import Chain, Note
+from storage.journal import Chain, Note
 from storage.store import Store
 
 
@@ -70,9 +70,9 @@ class WatchedStore(Store):
 
     points: Points
 
-    def _link(self, c: Connection, notes: Sequence[Note]) -> dict[int, Chain]:
+    def _link(self, c: Connection, notes: Sequence[Note], known: Mapping[int, Chain]) -> dict[int, Chain]:
         self.points.moved(notes)
-        return super()._link(c, notes)
+        return super()._link(c, notes, known)
 
 
 def verb() -> str:
