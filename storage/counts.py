@@ -7,7 +7,8 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlmodel import col
 
-from storage.ledger import Ledger, readable, rows
+from storage.documents import readable
+from storage.ledger import Ledger, rows
 from storage.settling import CURRENT
 from storage.spec import PlanSpec
 from storage.states import OPEN, PlanState, StepState
