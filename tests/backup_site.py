@@ -14,6 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.postgres import fresh_database
 from workers.base import Context, Preview, Report, Verdict
 from workers.builtin.backup_data import BackupParams, ListParams, PruneParams, RestoreParams
 from workers.builtin.db_backup import DbBackup
@@ -34,6 +35,19 @@ def context(tmp_path: Path, key: str = "plan-1/step-2", *, later: float = 0.0, *
     scratch.mkdir(exist_ok=True)
     now = NOW + timedelta(days=later)
     return Context(plan=1, step="step-2", attempt=1, key=key, scratch=scratch, now=lambda: now, **changes)
+
+
+def filled(server: str) -> str:
+    """A new database on this server, with something in it."""
+    url = fresh_database(server)
+    fill(url)
+    return url
+
+
+def entry_of(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """This PostgreSQL database, as its inventory entry."""
+    monkeypatch.setenv("BILLING_URL", url)
+    return {"kind": "postgres", "url_env": "BILLING_URL", "directory": str(tmp_path / "backups")}
 
 
 def act(action: str, entry: dict[str, Any], ctx: Context, **params: Any) -> Report[Any]:

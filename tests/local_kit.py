@@ -3,13 +3,28 @@
 import struct
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from slack_bolt import App
+from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk.errors import SlackApiError
 
+from bot.local.server import LocalSlack
+
 Json = dict[str, Any]
+
+
+@contextmanager
+def connected(slack: LocalSlack, app: App) -> Iterator[None]:
+    """The app, at this workspace over Socket Mode."""
+    handler = SocketModeHandler(app, slack.app_token)
+    handler.connect()
+    slack.client().wait_for_bot()
+    yield
+    handler.close()
 
 
 def plain(text: str) -> Json:

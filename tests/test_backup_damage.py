@@ -17,7 +17,8 @@ from tests.backup_site import (
     back_up,
     context,
     empty,
-    fill,
+    entry_of,
+    filled,
     flip_a_bit,
     garble,
     good_backups,
@@ -25,7 +26,6 @@ from tests.backup_site import (
     make_shop,
     truncate,
 )
-from tests.postgres import fresh_database
 from workers.base import Permanent
 from workers.builtin.dumps import Contents, Damaged, Scope, compare, compare_counts
 from workers.builtin.pg_client import Client
@@ -46,15 +46,12 @@ SCRIPTS = {
 
 @pytest.fixture
 def url(postgres: str) -> str:
-    made = fresh_database(postgres)
-    fill(made)
-    return made
+    return filled(postgres)
 
 
 @pytest.fixture
 def billing(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setenv("BILLING_URL", url)
-    return {"kind": "postgres", "url_env": "BILLING_URL", "directory": str(tmp_path / "backups")}
+    return entry_of(url, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)

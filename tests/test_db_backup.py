@@ -19,7 +19,8 @@ from tests.backup_site import (
     back_up,
     context,
     empty,
-    fill,
+    entry_of,
+    filled,
     flip_a_bit,
     garble,
     good_backups,
@@ -73,16 +74,12 @@ def server() -> Iterator[str]:
 
 @pytest.fixture
 def url(server: str) -> str:
-    made = fresh_database(server)
-    fill(made)
-    return made
+    return filled(server)
 
 
 @pytest.fixture
 def billing(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A PostgreSQL database, as its inventory entry."""
-    monkeypatch.setenv("BILLING_URL", url)
-    return {"kind": "postgres", "url_env": "BILLING_URL", "directory": str(tmp_path / "backups")}
+    return entry_of(url, tmp_path, monkeypatch)
 
 
 def test_an_sqlite_backup_is_read_back_and_told(shop: dict[str, Any], tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.backup_site import act, back_up, context, fill, make_shop, preview, probe
-from tests.postgres import fresh_database
+from tests.backup_site import act, back_up, context, entry_of, filled, make_shop, preview, probe
 from workers.base import Permanent, Report, Verdict
 from workers.builtin import pg_restoring
 from workers.builtin.pg_client import Client
@@ -26,15 +25,12 @@ def shop(tmp_path: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def url(postgres: str) -> str:
-    made = fresh_database(postgres)
-    fill(made)
-    return made
+    return filled(postgres)
 
 
 @pytest.fixture
 def billing(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.setenv("BILLING_URL", url)
-    return {"kind": "postgres", "url_env": "BILLING_URL", "directory": str(tmp_path / "backups")}
+    return entry_of(url, tmp_path, monkeypatch)
 
 
 def value(url: str, query: str) -> Any:

@@ -7,14 +7,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from slack_bolt import App
-from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.local.blocks import MESSAGE_BLOCKS
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Group, Member, Shortcut
 from tests.browser import chromium, shot
-from tests.local_kit import Json, actions, button, field, home, modal, picture, plain
+from tests.local_kit import Json, actions, button, connected, field, home, modal, picture, plain
 
 pytestmark = pytest.mark.browser
 
@@ -91,11 +90,8 @@ def slack() -> Iterator[LocalSlack]:
     ) as running:
         app = App(client=WebClient(running.bot_token, base_url=running.api_url))
         listen(app)
-        handler = SocketModeHandler(app, running.app_token)
-        handler.connect()
-        running.client().wait_for_bot()
-        yield running
-        handler.close()
+        with connected(running, app):
+            yield running
 
 
 @pytest.fixture(scope="module")

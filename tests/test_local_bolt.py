@@ -16,6 +16,7 @@ from bot.local.person import Person, WorkspaceClient
 from bot.local.reading import readable
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member, Refused, Shortcut
+from tests.local_kit import connected
 
 ANN = Member("U0ANN", "ann", "Ann Lee")
 BOB = Member("U0BOB", "bob", "Bob Ray", is_admin=True)
@@ -160,10 +161,8 @@ def slack() -> Iterator[LocalSlack]:
 @pytest.fixture(scope="module")
 def running_bot(slack: LocalSlack) -> Iterator[Bot]:
     bot = Bot(slack)
-    bot.handler.connect()
-    slack.client().wait_for_bot()
-    yield bot
-    bot.handler.close()
+    with connected(slack, bot.app):
+        yield bot
 
 
 @pytest.fixture

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 from slack_bolt import App
-from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.local.person import Person, WorkspaceClient
 from bot.local.reading import readable
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Group, Member, Refused
-from tests.local_kit import Json, actions, field, home, modal, picture, refused, until
+from tests.local_kit import Json, actions, connected, field, home, modal, picture, refused, until
 
 OPS = "C0OPS"
 MEMBERS = (
@@ -34,7 +33,6 @@ class Bot:
         self.client = WebClient(slack.bot_token, base_url=slack.api_url)
         self.app = App(client=self.client)
         self.heard: list[Json] = []
-        self.handler = SocketModeHandler(self.app, slack.app_token)
         self.app.middleware(self.record)
         self.app.event("message")(lambda: None)
         self.app.event("app_mention")(lambda: None)
@@ -75,10 +73,8 @@ def slack() -> Iterator[LocalSlack]:
 @pytest.fixture(scope="module")
 def running_bot(slack: LocalSlack) -> Iterator[Bot]:
     bot = Bot(slack)
-    bot.handler.connect()
-    slack.client().wait_for_bot()
-    yield bot
-    bot.handler.close()
+    with connected(slack, bot.app):
+        yield bot
 
 
 @pytest.fixture
