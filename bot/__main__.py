@@ -34,13 +34,15 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
     if given.command in {"bot", "up"}:
         configure_logging(settings)
         return serve(given.command, settings)
-    from bot import checks, commands, workbench
+    from bot import checks, commands, proving, workbench
 
     looks: dict[str, Callable[[], int]] = {
         "plan": lambda: commands.plan(settings, given.file),
         "show": lambda: commands.show(settings, given.id),
         "plans": lambda: commands.plans(settings),
         "doctor": lambda: commands.doctor(settings),
+        "approve": lambda: proving.approve(settings, given.id, given.digest, given.signature),
+        "factor": lambda: proving.factor(settings, given.act, given.user),
         "stop": lambda: commands.stop(settings, " ".join(given.words)),
         "resume": lambda: commands.resume(settings, " ".join(given.words)),
         "eval": lambda: checks.evaluate(settings, offline=given.offline, as_json=given.json),
@@ -72,6 +74,13 @@ def parser() -> argparse.ArgumentParser:
     add("plan", help="check a plan from a JSON file").add_argument("file", type=Path)
     add("plans", help="list the newest plans")
     add("show", help="show one plan and its journal").add_argument("id", type=int)
+    yes = add("approve", help="approve a plan with an SSH signature; without one, print what to sign")
+    yes.add_argument("id", type=int)
+    yes.add_argument("--digest", default="", help="of the plan as you read it")
+    yes.add_argument("--signature", type=Path, help="what ssh-keygen -Y sign made")
+    second = add("factor", help="second factors: enrol | unlock | remove USER, list, key (makes a new key)")
+    second.add_argument("act", choices=["enrol", "unlock", "remove", "list", "key"])
+    second.add_argument("user", nargs="?", default="")
     add("doctor", help="say what is configured, what is missing, and how to mend it")
     halt = add("stop", help="start nothing any more: [everything | plan 7 | environment production] REASON")
     halt.add_argument("words", nargs="*")

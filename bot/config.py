@@ -22,6 +22,7 @@ class BotSettings(Settings):
     slack_api_url: str = Field(
         default="https://slack.com/api/", validation_alias=AliasChoices("SLACK_API_URL")
     )
+    factor_key: SecretStr = SecretStr("")  # SIGNOFF_FACTOR_KEY: seals second factors; `signoff factor key`
     anthropic_api_key: SecretStr = Field(
         default=SecretStr(""), validation_alias=AliasChoices("ANTHROPIC_API_KEY")
     )

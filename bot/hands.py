@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from bot.factor import Safe
 from bot.people import People
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model import Usage
@@ -35,6 +36,7 @@ class Bot:
     runbooks: list[Runbook] = field(default_factory=list)
     ask_model: AskModel | None = None  # without one, the runbooks plan
     advise: Advise | None = None  # without one, rules and people say how a plan goes on
+    safe: Safe | None = None  # opens second factors; without it nobody can show one
 
     def frozen(self, environment: str = "") -> Freeze | None:
         """The freeze that holds this environment now; without a name, any freeze."""

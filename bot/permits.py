@@ -74,7 +74,7 @@ def stricter(asked: Terms, view: PlanView, given: int) -> str:
         return f"the policy does not allow it now: {'; '.join(asked.demands.denied)}"
     if asked.needed > given:
         return f"the policy now asks for {asked.needed} approvals, and this has {given}"
-    if asked.demands.second_factor and not view.demands.second_factor:
+    if asked.demands.second_factor and not (view.demands.second_factor and all(view.factors)):
         return "the policy now asks for a second factor, and it was approved without one"
     return ""
 

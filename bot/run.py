@@ -19,6 +19,7 @@ from bot.app import build
 from bot.cards.blocks import Block, permalink
 from bot.cards.home import Scene, home
 from bot.config import BotSettings
+from bot.factor import Safe
 from bot.hands import Advise, AskModel, Bot
 from bot.listeners.inbox import handle_all
 from bot.listeners.reminders import remind
@@ -53,7 +54,8 @@ def run(settings: BotSettings) -> int:
     migrate(engine)
     store = Store(engine, settings.now(), settings.redactor())
     client = web_client(settings)
-    bot, outbox = make(store, client, config, thinker(settings, config, store), settings.state / "attempts")
+    thinks, safe = thinker(settings, config, store), keeper(settings, config)
+    bot, outbox = make(store, client, config, thinks, settings.state / "attempts", safe)
     store.adopt(config.version(), config.rules(), actor="bot")
     file = config.audit.file or settings.state / "checkpoints.jsonl"
     anchor = Anchor(store, file, config.audit.channel, config.people.admins)
@@ -106,6 +108,7 @@ def usable(settings: BotSettings) -> SignoffConfig:
     for name, secret in (("SLACK_BOT_TOKEN", settings.slack_bot_token), door):
         if not secret.get_secret_value().strip():
             raise BadConfig(f"{name} is not set. README.md tells how to get it; `signoff demo` needs none.")
+    keeper(settings, config)
     return config
 
 
@@ -144,12 +147,26 @@ def thinker(
     return ask, advise
 
 
+def keeper(settings: BotSettings, config: SignoffConfig) -> Safe | None:
+    """What opens second factors. A rule that asks for one needs the key, or signatures instead."""
+    key = settings.factor_key.get_secret_value()
+    wanted = [rule.name for rule in config.policy.rules if rule.require and rule.require.second_factor]
+    if wanted and not key.strip() and config.signing.allowed_signers is None:
+        raise BadConfig(
+            f"The rule “{wanted[0]}” asks for a second factor, and nobody could show one. Set "
+            "SIGNOFF_FACTOR_KEY (`signoff factor key` makes one) and enrol people, or [signing] "
+            "allowed_signers."
+        )
+    return Safe(key) if key.strip() else None
+
+
 def make(
     store: Store,
     client: WebClient,
     config: SignoffConfig,
     thinking: tuple[AskModel | None, Advise | None] = (None, None),
     artifacts: Path | None = None,
+    safe: Safe | None = None,
 ) -> tuple[Bot, Outbox]:
     """The bot's hands, for this workspace."""
     try:
@@ -161,7 +178,7 @@ def make(
     people = People(client, str(known["team_id"]), enterprise=enterprise, groups=groups)
     drawn = homes(store, config, books, str(known["url"]), people)
     outbox = Outbox(store, client, drawn, artifacts, config.policy.on_call)
-    return Bot(store, config, people, outbox.open_view, books, *thinking), outbox
+    return Bot(store, config, people, outbox.open_view, books, *thinking, safe), outbox
 
 
 def homes(

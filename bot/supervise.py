@@ -96,6 +96,7 @@ class Supervisor:
 
 # What the bot may see of the environment. Everything else may be a credential of the infrastructure.
 BOTS = ("SLACK_", "ANTHROPIC_", "SIGNOFF_", "PYTHON", "LC_", "SSL_")
+BOTS_ALONE = ("SLACK_", "ANTHROPIC_", "SIGNOFF_FACTOR_")  # what the workers must not hold
 PLAIN = {"PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}
 
 
@@ -103,7 +104,7 @@ def siblings(environ: Mapping[str, str]) -> list[Child]:
     """The two processes of a real installation. Neither gets the other's secrets."""
     parent = {"SIGNOFF_PARENT": str(os.getpid())}
     bot = {k: v for k, v in environ.items() if k.startswith(BOTS) or k.upper() in PLAIN}
-    hands = {k: v for k, v in environ.items() if not k.startswith(("SLACK_", "ANTHROPIC_"))}
+    hands = {k: v for k, v in environ.items() if not k.startswith(BOTS_ALONE)}
     return [
         Child("bot", ("-m", "bot", "bot"), bot | parent),
         Child("workers", ("-m", "workers"), hands | parent),

@@ -148,6 +148,13 @@ class Audit(Document):
     channel: str = ""  # a Slack channel that gets each checkpoint, too
 
 
+class Signing(Document):
+    """Approvals by SSH signature: which keys count, and whose they are."""
+
+    allowed_signers: Path | None = None  # as ssh-keygen(1) reads it
+    people: dict[str, str] = Field(default_factory=dict)  # principal of that file → Slack user id
+
+
 class ModelConfig(Document):
     """Which model plans, and what it may cost. Budgets are in USD and hold for the last 24 hours."""
 
@@ -169,6 +176,7 @@ class SignoffConfig(Document):
     freezes: dict[str, Freeze] = Field(default_factory=dict)
     model: ModelConfig = ModelConfig()
     audit: Audit = Audit()
+    signing: Signing = Signing()
     workers: tuple[str, ...] = ()
     runbooks: tuple[Path, ...] = ()
     inventory: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)

@@ -17,7 +17,7 @@ LONGEST = 24 * 1024  # no pattern matches more characters than that
 STRONG = r"(?:password|passwd|passphrase|pwd)"
 WEAK = (
     r"(?:secret(?:[_-]?access)?(?:[_-]?key)?|token|credentials?|connection[_-]?string|shared[_-]?access[_-]?signature"
-    r"|(?:api|access|private|auth|account|shared[_-]?access|encryption|signing|master|session|storage|license)[_-]?key)"
+    r"|(?:api|access|private|auth|account|shared[_-]?access|encryption|signing|master|session|storage|license|factor)[_-]?key)"
 )
 SECRET_NAME = re.compile(rf"(?:{STRONG}|{WEAK}|secret[_-]?key[_-]?base|authorization|dsn)\Z", re.IGNORECASE)
 # What stands in a secret's place and is none: absence, a type, a call, a reference, a path, an address.

@@ -12,6 +12,7 @@ from storage.carrying import Carrying
 from storage.demands import NOTHING, Demands
 from storage.demands import read as read_demands
 from storage.errors import Conflict, NotAllowed
+from storage.factors import Factors, Proof
 from storage.ledger import rows
 from storage.report import AnyReport, asks
 from storage.spec import PlanSpec
@@ -34,7 +35,7 @@ class Terms:
     demands: Demands = NOTHING
 
 
-class PlanVerbs(Carrying):
+class PlanVerbs(Carrying, Factors):
     """request, propose, amend, approve, reject, expire, stall, answer, revise, cancel; finish follows."""
 
     def request(self, text: str, *, team: str, user: str, channel: str, thread: str = "") -> int:
@@ -83,6 +84,7 @@ class PlanVerbs(Carrying):
         policy: str,
         permits: bool = True,
         held: Sequence[str] = (),
+        proof: Proof | None = None,
     ) -> bool:
         """Record one person's yes to exactly this digest; True when it was the last one needed.
 
@@ -96,10 +98,12 @@ class PlanVerbs(Carrying):
             demands = read_demands(current.demands)
             if demands.denied:
                 raise NotAllowed(f"Policy does not allow this plan: {'; '.join(demands.denied)}.")
+            factor = self._spend(c, user, proof, demanded=demands.second_factor)
             row = {"team": team, "user": user, "policy": policy, "held": " ".join(sorted({user, *held}))}
-            self._add_approval(c, plan, current, row)
+            self._add_approval(c, plan, current, row | {"factor": factor})
             given = rows(c, Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
             data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed}
+            data |= {"factor": factor} if factor else {}
             short = any(
                 quorum.short(approval.held.split() for approval in given) for quorum in demands.quorums
             )

@@ -102,6 +102,7 @@ class Approval(SQLModel, table=True):
     policy: str
     shown: str = empty()  # hash of the previews that stood on the card
     held: str = prose()  # who they were then: their own id, and those of the groups that policy names
+    factor: str = empty()  # the second factor that was shown with it: code, signature, or none
     at: datetime = moment()
 
 
@@ -198,6 +199,16 @@ class System(SQLModel, table=True):
     id: int = Field(default=1, primary_key=True)
     head: str = ""
     events: int = 0
+
+
+class Factor(SQLModel, table=True):
+    """A person's second factor. Only the bot has the key that opens the secret."""
+
+    user: str = Field(primary_key=True)
+    sealed: str = Field(sa_type=Text)
+    counter: int  # of the newest code that was used: it and those before it count no more
+    failures: int  # wrong codes in a row
+    enrolled_at: datetime = moment()
 
 
 class Spending(SQLModel, table=True):

@@ -84,6 +84,7 @@ class PlanView:
     authors: tuple[str, ...] = ()
     approved_by: tuple[str, ...] = ()
     held: tuple[tuple[str, ...], ...] = ()  # by each of those: their own id and their groups, at the time
+    factors: tuple[str, ...] = ()  # what each of those showed besides: code, signature, or ""
     demands: Demands = NOTHING
     policy: str = ""
     seconds: float = 0.0
@@ -191,6 +192,7 @@ class Views(Stops):
             "approvers": tuple(revision.approvers), "authors": tuple(revision.authors),
             "approved_by": tuple(approval.user for approval in given), "policy": revision.policy,
             "held": tuple(tuple((approval.held or approval.user).split()) for approval in given),
+            "factors": tuple(approval.factor for approval in given),
             "demands": read_demands(revision.demands),
             "seconds": revision.seconds, "changes": tuple(revision.changes), "author": revision.author,
             "note": revision.note, "expires_at": revision.expires_at,

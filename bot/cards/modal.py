@@ -1,9 +1,9 @@
-"""The edit and reject forms: built from the plan and the actions' schemas, and read back."""
+"""The edit, code and reject forms: built from the plan and the actions' schemas, and read back."""
 
 import json
 from typing import Any
 
-from bot.cards.blocks import Block, escape, plain, section
+from bot.cards.blocks import PREFIX, Block, escape, plain, section
 from bot.cards.words import title
 from bot.foreign import clip, inert
 from bot.planner.validate import Catalogue
@@ -24,6 +24,26 @@ def edit_form(view: PlanView, spec: PlanSpec, catalogue: Catalogue) -> Block:
     if len(blocks) > FIELDS:  # of a very long plan only the times can be changed here
         blocks = [_when(step, f"{number}. {title(step)}") for number, step in enumerate(spec.steps, 1)]
     return modal("edit", "Edit the plan", "Make revision", _which(view), blocks)
+
+
+def code_form(view: PlanView) -> Block:
+    """Approve with a second factor. Neither Slack nor we keep what is typed here once it was looked at."""
+    goal = view.spec.goal if view.spec else view.text
+    what = f"You approve plan {view.id}, revision {view.revision}, digest `{view.digest[:PREFIX]}`:"
+    meta = _which(view) | {"d": view.digest[:PREFIX]}
+    return modal(
+        "code",
+        "Approve the plan",
+        "Approve",
+        meta,
+        [section(f"{what}\n*{escape(clip(goal, 500))}*"), code_field()],
+    )
+
+
+def code_field(*, optional: bool = False) -> Block:
+    digits = {"type": "plain_text_input", "action_id": "value", "max_length": 12}
+    label = plain("The code that your authenticator app shows now")
+    return {"type": "input", "block_id": "code", "label": label, "element": digits, "optional": optional}
 
 
 def reject_form(view: PlanView) -> Block:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from bot.cards.blocks import PREFIX, Block, context, escape, plain, section
 from bot.cards.card import details, facts
-from bot.cards.modal import modal
+from bot.cards.modal import code_field, modal
 from bot.cards.words import standing, title
 from bot.foreign import clip
 from storage.views import PlanView
@@ -27,15 +27,17 @@ def review_form(view: PlanView, channel: str, now: datetime) -> Block:
     if any(step.previewing for step in view.steps):  # nobody approves what they have not seen
         wait = context("What it would do is still being found out. Please open this again in a moment.")
         return modal("review", "Review the plan", "", meta, [*blocks, wait])
-    return modal("review", "Review the plan", "Decide", meta, [*blocks, *_decision()])
+    return modal("review", "Review the plan", "Decide", meta, [*blocks, *_decision(view)])
 
 
-def _decision() -> list[Block]:
+def _decision(view: PlanView) -> list[Block]:
     options = [{"text": plain(label), "value": value} for value, label in CHOICES]
     radio = {"type": "radio_buttons", "action_id": "value", "options": options}
     words = {"type": "plain_text_input", "action_id": "value", "multiline": True, "max_length": 1000}
     reason = {"type": "input", "block_id": "text", "label": plain("Why?"), "element": words, "optional": True}
+    code = [code_field(optional=True)] if view.demands.second_factor else []
     return [
         {"type": "input", "block_id": "choice", "label": plain("Your decision"), "element": radio},
+        *code,
         reason,
     ]

@@ -6,12 +6,15 @@ from typing import Any
 from bot.cards.blocks import PREFIX
 from bot.cards.escalation import takeover_form
 from bot.cards.facts import clarify_form
-from bot.cards.modal import edit_form, reject_form
+from bot.cards.modal import code_form, edit_form, reject_form
 from bot.clarifying import asked
 from bot.hands import Bot
+from bot.listeners.codes import enrolled
 from bot.listeners.home import HOME
 from bot.permits import stricter, timely, today
+from bot.policy import Actor
 from storage.errors import Conflict, NotAllowed, NotFound
+from storage.factors import Proof
 from storage.states import PlanState
 from storage.views import PlanView
 
@@ -52,13 +55,23 @@ def looked_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]
 
 def approve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     actor = bot.demand(body["user"], "approve", view)
+    if not view.demands.second_factor:
+        give(bot, actor, view, value)
+        return ""
+    _still_open(view, value)
+    enrolled(bot, actor.user)
+    bot.open_view(body["trigger"], code_form(view))
+    return ""
+
+
+def give(bot: Bot, actor: Actor, view: PlanView, value: dict[str, Any], proof: Proof | None = None) -> None:
+    """This person's approval of what they saw: its revision, its digest."""
     _as_strict(bot, view, actor.user)
     digest = view.digest if view.digest[:PREFIX] == value["d"] else value["d"]
     bot.store.approve(
         view.id, value["r"], digest, team=actor.team, user=actor.user, policy=bot.config.version(),
-        permits=timely(bot, view), held=(*actor.groups,),
+        permits=timely(bot, view), held=(*actor.groups,), proof=proof,
     )  # fmt: skip
-    return ""
 
 
 def _as_strict(bot: Bot, view: PlanView, user: str) -> None:

@@ -7,7 +7,8 @@ from bot.cards.escalation import read_fields
 from bot.cards.modal import edited, field_errors, read_values
 from bot.clarifying import inform
 from bot.hands import Bot
-from bot.listeners.clicks import approve
+from bot.listeners.clicks import give
+from bot.listeners.codes import shown
 from bot.listeners.commands import ask, stopping
 from bot.listeners.revising import put
 from storage.errors import InvalidPlan, SignoffError
@@ -21,7 +22,7 @@ def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:
 
 
 def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
-    if form["callback_id"] in FILLED:
+    if form["callback_id"] in FILLED and not coded(form, values):
         return keep(bot, user, form, values)
     try:
         meta = json.loads(form["private_metadata"])
@@ -30,12 +31,29 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
             return take_over(bot, user, view, str(meta["s"]), values)
         if form["callback_id"] == "clarify":
             return inform(bot, user, view, values)
+        if coded(form, values):
+            return confirm(bot, user, view, {"r": int(meta["r"]), "d": str(meta["d"])}, values["code"])
         done = {"edit": amend, "reject": reject}[form["callback_id"]]
         return done(bot, user, view, int(meta["r"]), values)
     except SignoffError as error:
         return {next(iter(values)): str(error)}
     except (ValueError, KeyError, TypeError):
         return {next(iter(values), "form"): "This form is not one of mine any more. Please open it again."}
+
+
+def coded(form: dict[str, Any], values: dict[str, str]) -> bool:
+    """Whether this is an approval with a code: that is done in the ack, since the code is kept nowhere."""
+    asked = form["callback_id"] in {"code", "review"} and "code" in values
+    return asked and values.get("choice", "approve") == "approve"
+
+
+def confirm(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str) -> dict[str, str]:
+    try:
+        actor = bot.demand(user, "approve", view)
+        give(bot, actor, view, value, shown(bot, user, view, code))
+    except SignoffError as error:
+        return {"code": str(error)}
+    return {}
 
 
 def keep(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
@@ -66,8 +84,9 @@ def reviewed(bot: Bot, body: dict[str, Any]) -> str:
     """Approve or reject what was shown in the form: its revision, its digest."""
     view, meta = bot.store.view(int(body["meta"]["p"])), body["meta"]
     if body["choice"] == "approve":
-        said = approve(bot, body, view, {"r": int(meta["r"]), "d": str(meta["d"])})
-        return said or f"You approved plan {view.id}, revision {meta['r']}."
+        actor = bot.demand(body["user"], "approve", view)
+        give(bot, actor, view, {"r": int(meta["r"]), "d": str(meta["d"])})
+        return f"You approved plan {view.id}, revision {meta['r']}."
     actor = bot.demand(body["user"], "reject", view)
     bot.store.reject(view.id, int(meta["r"]), user=actor.user, reason=body["text"])
     return f"You rejected plan {view.id}; <@{view.requester}> reads why."
