@@ -317,7 +317,8 @@ class PlanVerbs(Carrying, Factors):
                 raise Conflict(f"The time approved for {step.key} has passed; another time is another plan.")
             # Where a preview had moved, this answer is the approval of what is shown now.
             basis = ((step.report or {}).get("data") or {}).get("basis", step.basis)
-            self._move_step(c, step, "retry", choice="", report=None, ended_at=None, basis=basis)
+            anew = {"choice": "", "report": None, "started_at": None, "ended_at": None, "basis": basis}
+            self._move_step(c, step, "retry", **anew)
         elif choice == "skip":
             self._move_step(c, step, "skip", choice="skip")
         elif choice == "confirm" and asks(step.report):

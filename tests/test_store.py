@@ -725,6 +725,15 @@ def failed_plan(store: Store, **fields: Any) -> int:
     return plan_id
 
 
+def test_the_time_a_person_took_to_answer_is_not_the_steps(store, clock):
+    plan_id = failed_plan(store)
+    clock.advance(3600)
+    store.answer(plan_id, "s1", "retry", user="BOB")
+    succeed(store, plan_id, "s1")
+
+    assert store.view(plan_id).step("s1").took < timedelta(seconds=60)
+
+
 def test_a_failure_asks_and_nothing_runs_until_somebody_answers(store):
     plan_id = failed_plan(store)
     view = store.view(plan_id)
