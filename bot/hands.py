@@ -18,6 +18,7 @@ from storage.errors import NotAllowed
 from storage.store import Store
 from storage.views import PlanView
 
+DECIDING = {"approve", "break_glass"}  # what lets something run: asked of Slack afresh
 OUTSIDE = "This channel is shared with another organisation, so nothing is approved or changed from here."
 # (the wish, what hears of the cost) → a plan, questions, or a refusal; ModelFailed when there is none of them
 AskModel = Callable[[str, Callable[[str, Usage], None]], Planned | Asked | Declined]
@@ -66,9 +67,9 @@ class Bot:
 
     def demand(self, user: str, verb: str, plan: PlanView | None) -> Actor:
         """The person, if they may; NotAllowed with the reason otherwise."""
-        actor = self.people.actor(user, fresh=verb == "approve")
+        actor = self.people.actor(user, fresh=verb in DECIDING)
         answer = authorize(actor, verb, plan, self.config)
-        if answer == Allowed() and verb == "approve" and plan and self.people.outside(plan.channel):
+        if answer == Allowed() and verb in DECIDING and plan and self.people.outside(plan.channel):
             answer = Refused(OUTSIDE)
         if answer == Allowed() and verb == "request" and (why := self._too_many(user)):
             answer = Refused(why)

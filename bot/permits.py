@@ -1,5 +1,6 @@
 """Permits: what may have come between an approval and its step is looked at right before the step starts."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
 
@@ -29,13 +30,15 @@ def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
     """What has come between the approval and this step, or "": time, then policy, then people."""
     if view.spec is None:
         return "the stored plan cannot be read"
-    if why := untimely(bot, case(bot, view.spec, view), step.key, step.timeout):
+    if why := untimely(bot, case(bot, view.spec, view), step.key, step.timeout, view.overrides):
         return why
     asked = today(bot, view.spec, view)
-    if why := stricter(asked, view, len(view.approved_by)):
-        return why
     try:
-        return _unentitled(bot, replace(view, demands=asked.demands, needed=asked.needed))
+        if "approvals" in view.overrides:
+            return _unbroken(bot, asked, view)
+        return stricter(asked, view, len(view.approved_by)) or _unentitled(
+            bot, replace(view, demands=asked.demands, needed=asked.needed)
+        )
     except Unsure as error:
         return str(error)
 
@@ -59,12 +62,15 @@ def timely(bot: Bot, view: PlanView) -> bool:
     return not any(untimely(bot, found, key, made.timeout) for key, made in lasts.items() if made)
 
 
-def untimely(bot: Bot, found: Case, key: str, timeout: float) -> str:
-    """The freeze or the closed window that this step must wait for, or ""."""
+def untimely(bot: Bot, found: Case, key: str, timeout: float, overrides: Collection[str] = ()) -> str:
+    """The freeze or the closed window that this step must wait for, unless it was overridden; or ""."""
     fact = next(fact for fact in found.facts if fact.step.id == key)
-    if freeze := bot.frozen(fact.environment):
+    freeze = bot.frozen(fact.environment)
+    if freeze and "freeze" not in overrides:
         until = spoken(freeze.until, freeze.zone)
         return f"{fact.environment or 'everything'} is frozen until {until}: {freeze.reason}"
+    if "window" in overrides:
+        return ""
     return rules.closed(found, fact, timedelta(seconds=timeout), bot.store.clock())
 
 
@@ -77,6 +83,17 @@ def stricter(asked: Terms, view: PlanView, given: int) -> str:
     if asked.demands.second_factor and not (view.demands.second_factor and all(view.factors)):
         return "the policy now asks for a second factor, and it was approved without one"
     return ""
+
+
+def _unbroken(bot: Bot, asked: Terms, view: PlanView) -> str:
+    """Why whoever broke the glass for the approvals could not do so today, or ""."""
+    if asked.demands.denied:
+        return stricter(asked, view, 0)
+    if bot.people.outside(view.channel):
+        return OUTSIDE
+    actor = bot.people.actor(view.broken_by, fresh=True)
+    answer = authorize(actor, "break_glass", replace(view, demands=asked.demands), bot.config)
+    return f"an override no longer holds: {answer.reason}" if isinstance(answer, Refused) else ""
 
 
 def _unentitled(bot: Bot, view: PlanView) -> str:

@@ -19,7 +19,7 @@ from storage.redaction import Redactor
 from storage.spec import PlanSpec, StepSpec
 from storage.states import PlanState, Settlement, StepFact, StepState, settle, startable, undo_order
 from storage.stops import Stops
-from storage.tables import Approval, Capability, Plan, Preview, Revision, Step
+from storage.tables import Approval, Capability, Override, Plan, Preview, Revision, Step
 
 PERMIT = timedelta(seconds=60)
 FRAMES = 1024  # kept in memory
@@ -47,6 +47,16 @@ GIVEN = (
     )
     .scalar_subquery()
 )
+BROKEN = (
+    select(func.count())
+    .where(
+        col(Override.plan_id) == REVISION.c.plan_id,
+        col(Override.digest) == func.coalesce(PARENT.c.digest, REVISION.c.digest),
+        col(Override.confirmed_at).is_not(None),
+        col(Override.parts).contains("approvals"),
+    )
+    .scalar_subquery()
+)
 DOCUMENTS = Prepared(
     select(
         *(REVISION.c[name] for name in ("plan_id", "spec", "digest", "parent")),
@@ -54,6 +64,7 @@ DOCUMENTS = Prepared(
         PARENT.c.spec.label("approved"),
         PARENT.c.digest.label("approved_digest"),
         GIVEN.label("given"),
+        BROKEN.label("broken"),
     )
     .join(Plan, and_(REVISION.c.plan_id == col(Plan.id), REVISION.c.number == col(Plan.revision)))
     .outerjoin(PARENT, and_(PARENT.c.plan_id == REVISION.c.plan_id, PARENT.c.number == REVISION.c.parent))

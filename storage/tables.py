@@ -193,6 +193,22 @@ class Stop(SQLModel, table=True):
     since: datetime = moment()
 
 
+class Override(SQLModel, table=True):
+    """Somebody broke the glass for one revision; it holds once they have confirmed it."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int = Field(foreign_key="plan.id", index=True)
+    revision: int
+    digest: str
+    user: str
+    parts: str  # what is overridden: window, freeze, approvals
+    reason: str = Field(sa_type=Text)
+    asked_at: datetime = moment()
+    confirmed_at: datetime | None = moment(default=None)
+    reviewed_by: str = ""
+    review: str = Field(default="", sa_type=Text)
+
+
 class System(SQLModel, table=True):
     """The head of the journal of what belongs to no plan; one row."""
 

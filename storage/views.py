@@ -20,6 +20,7 @@ from storage.tables import (
     Approval,
     Event,
     Message,
+    Override,
     Plan,
     Preview,
     Revision,
@@ -86,6 +87,9 @@ class PlanView:
     held: tuple[tuple[str, ...], ...] = ()  # by each of those: their own id and their groups, at the time
     factors: tuple[str, ...] = ()  # what each of those showed besides: code, signature, or ""
     demands: Demands = NOTHING
+    overrides: tuple[str, ...] = ()  # what somebody broke the glass for: window, freeze, approvals
+    broken_by: str = ""
+    reviewed_by: str = ""  # who looked at that afterwards
     policy: str = ""
     seconds: float = 0.0
     changes: tuple[str, ...] = ()
@@ -107,6 +111,11 @@ class PlanView:
 
     def has(self, key: str) -> bool:
         return any(step.spec.id == key for step in self.steps)
+
+    @property
+    def unreviewed(self) -> bool:
+        """Whether the glass was broken, and nobody has looked at it since."""
+        return bool(self.overrides) and not self.reviewed_by
 
     @property
     def quorums(self) -> tuple[Quorum, ...]:
@@ -193,13 +202,24 @@ class Views(Stops):
             "approved_by": tuple(approval.user for approval in given), "policy": revision.policy,
             "held": tuple(tuple((approval.held or approval.user).split()) for approval in given),
             "factors": tuple(approval.factor for approval in given),
-            "demands": read_demands(revision.demands),
+            "demands": read_demands(revision.demands), **self._broken(c, plan, revision),
             "seconds": revision.seconds, "changes": tuple(revision.changes), "author": revision.author,
             "note": revision.note, "expires_at": revision.expires_at,
             "steps": self._step_views(c, plan, revision, spec), "parent": self._parent(c, revision),
             "tried": self._tried(c, plan), "spent": self._spent(c, plan),
         }  # fmt: skip
         return PlanView(**known)
+
+    def _broken(self, c: Connection, plan: Plan, revision: Revision) -> dict[str, Any]:
+        """What was overridden for this revision, or for the one whose mandate it is under."""
+        number = revision.parent or revision.number
+        mine = (col(Override.plan_id) == plan.id, col(Override.revision) == number)
+        found = rows(c, Override, *mine, col(Override.confirmed_at).is_not(None), order=col(Override.id))
+        if not found:
+            return {}
+        parts = tuple(dict.fromkeys(part for one in found for part in one.parts.split()))
+        reviewed = "" if any(not one.reviewed_by for one in found) else found[-1].reviewed_by
+        return {"overrides": parts, "broken_by": found[-1].user, "reviewed_by": reviewed}
 
     def _parent(self, c: Connection, revision: Revision) -> PlanSpec | None:
         one = (col(Revision.plan_id) == revision.plan_id, col(Revision.number) == revision.parent)

@@ -203,6 +203,8 @@ def _approval(view: PlanView) -> str:
         return f"*Approval:* {so_far}{missing}{factor}{_authors(view)}{_expiry(view)}"
     if view.state == PlanState.rejected:
         return f"*Rejected:* {escape(clip(view.reason, 300))}"
+    if "approvals" in view.overrides:
+        return f"*Overridden by* <@{view.broken_by}>: {len(view.approved_by)} of {view.needed} approvals"
     return f"*Approved by* {given}" if given else "*Approval:* none was given"
 
 

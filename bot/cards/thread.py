@@ -54,6 +54,8 @@ def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
     said = {
         "stop": f":octagonal_sign: {name} stopped {escape(text)}. Admins: `/plan resume`, and what it was.",
         "resume": f":white_check_mark: {name} resumed {escape(text)}.",
+        "glass": f":rotating_light: {name} broke the glass for plan {escape(text)}. Somebody else, please "
+        "look at it afterwards: `/plan reviewed`, its number, and what you found.",
     }[kind]
     return said, [section(said)]
 
@@ -149,6 +151,8 @@ def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
     if event.verb == "approve" and data.get("given", 0) < data.get("needed", 0):
         count = f"{data['given']} of {data['needed']}"
         return [f":white_check_mark: {actor} approved revision {data['revision']}: {count}"], []
+    if event.verb == "approve" and "parts" in data:
+        return [f":rotating_light: {actor} broke the glass: it runs without the approvals that it needs."], []
     asked, why = f"<@{view.requester}>", f"“{escape(str(data.get('reason', '')))}”"
     line = {
         "approve": f":white_check_mark: {actor} approved {_which(view, data)}; {asked}, it runs as planned.",

@@ -62,6 +62,10 @@ def timing(step: StepSpec) -> str:
 
 def standing(view: PlanView, now: datetime) -> str:
     """Where a plan stands, in a few words."""
+    return _standing(view, now) + (" (glass broken, to be reviewed)" if view.unreviewed else "")
+
+
+def _standing(view: PlanView, now: datetime) -> str:
     if view.state == PlanState.approved:
         return _under_way(view, now)
     return {

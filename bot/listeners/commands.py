@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.cards.blocks import escape
 from bot.cards.words import openings, standing, timing, title
+from bot.glass import break_glass
 from bot.hands import Bot
 from bot.listeners.replies import on_reply, planned, theme, words
 from bot.planner.editing import Unclear
@@ -67,7 +68,8 @@ def helping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
         "Say what you need; I make a plan, people approve exactly that plan, and it runs. For example:\n"
         f"{examples}\n"
         "• `/plan list`, `/plan show 7`, `/plan cancel 7 <reason>`, `/plan runbooks`, `/plan windows`\n"
-        "• for admins: `/plan stop [everything | plan 7 | environment production] <reason>`, `/plan resume`"
+        "• for admins: `/plan stop [everything | plan 7 | environment production] <reason>`, `/plan resume`\n"
+        "• where a rule permits it: `/plan break-glass 7 <reason>`; afterwards `/plan reviewed 7 <findings>`"
     )
 
 
@@ -75,6 +77,9 @@ def listing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     now = bot.store.clock()
     lines = [f"• {v.id}: {escape(v.spec.goal if v.spec else v.text)} — {escape(standing(v, now))}"
              for v in bot.store.recent(10)]  # fmt: skip
+    if waiting := bot.store.unreviewed():
+        numbers = ", ".join(map(str, waiting))
+        lines.append(f":rotating_light: The glass was broken, and nobody has reviewed it: {numbers}")
     return "\n".join(lines) or "There are no plans yet."
 
 
@@ -124,6 +129,23 @@ def resuming(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     return ""
 
 
+def breaking(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    """In an emergency: where a rule permits it, in two steps, and everybody hears of it."""
+    which, _, reason = rest.partition(" ")
+    return break_glass(bot, bot.store.view(number(which)), body["user"], " ".join(reason.split()))
+
+
+def reviewing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    """Somebody else has looked at a broken glass."""
+    which, _, text = rest.partition(" ")
+    view = bot.store.view(number(which))
+    actor = bot.demand(body["user"], "review", view)
+    if not text.strip():
+        raise SignoffError(f"Please say what you found: `/plan reviewed {view.id} <words>`.")
+    bot.store.reviewed(view.id, user=actor.user, text=text.strip())
+    return f"Plan {view.id} is reviewed. The journal keeps what you found."
+
+
 def scoped(text: str) -> tuple[str, str]:
     """(what is meant, the rest); without a word for it, everything."""
     found = SCOPE.match(text)
@@ -145,5 +167,7 @@ WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "cancel": cancelling,
     "stop": stopping,
     "resume": resuming,
+    "break-glass": breaking,
+    "reviewed": reviewing,
 }
 BARE = {"help", "list", "runbooks", "windows"}  # with more words behind them, they begin a wish
