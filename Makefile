@@ -33,6 +33,8 @@ proof: .venv/.installed-dev
 	$(BIN)/python -m tests.proof_redaction
 	$(BIN)/python -m tests.proof_audit
 	$(BIN)/python -m tests.proof_gate
+	$(BIN)/python -m tests.proof_ladder
+	$(BIN)/python -m tests.proof_hostile
 	$(BIN)/python -m tests.proof_model
 	$(BIN)/python -m tests.proof_process
 	$(BIN)/python -m tests.proof_clicks 200

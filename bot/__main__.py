@@ -43,6 +43,7 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
         "doctor": lambda: commands.doctor(settings),
         "approve": lambda: proving.approve(settings, given.id, given.digest, given.signature),
         "factor": lambda: proving.factor(settings, given.act, given.user),
+        "stats": lambda: commands.stats(settings, as_json=given.json),
         "stop": lambda: commands.stop(settings, " ".join(given.words)),
         "resume": lambda: commands.resume(settings, " ".join(given.words)),
         "eval": lambda: checks.evaluate(settings, offline=given.offline, as_json=given.json),
@@ -82,6 +83,8 @@ def parser() -> argparse.ArgumentParser:
     second.add_argument("act", choices=["enrol", "unlock", "remove", "list", "key"])
     second.add_argument("user", nargs="?", default="")
     add("doctor", help="say what is configured, what is missing, and how to mend it")
+    figures = add("stats", help="figures from the journal: ends, recoveries, time to approve, cost")
+    figures.add_argument("--json", action="store_true")
     halt = add("stop", help="start nothing any more: [everything | plan 7 | environment production] REASON")
     halt.add_argument("words", nargs="*")
     add("resume", help="lift a stop: [everything | plan 7 | environment production]").add_argument(

@@ -6,6 +6,7 @@ import sys
 from getpass import getuser
 from pathlib import Path
 
+from bot import stats as figures
 from bot.cards.words import lasting, standing, timing, title
 from bot.config import BotSettings
 from bot.doctor import examine
@@ -109,6 +110,13 @@ def doctor(settings: BotSettings) -> int:
     missing = [finding.part for finding in findings if finding.state == "missing"]
     print(f"\nThe bot cannot run yet: {', '.join(missing)}." if missing else "\nThe bot can run.")
     return 1 if missing else 0
+
+
+def stats(settings: BotSettings, *, as_json: bool) -> int:
+    """Figures from the journal."""
+    found = figures.stats(opened(settings).journal())
+    print(json.dumps(found.as_json()) if as_json else figures.table(found))
+    return 0
 
 
 def opened(settings: BotSettings) -> Store:

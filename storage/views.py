@@ -166,6 +166,12 @@ class Views(Stops):
         with self._read() as c:
             return rows(c, Event, col(Event.plan_id) == plan_id, order=col(Event.seq))
 
+    def journal(self) -> list[Event]:
+        """What happened to all plans, plan by plan."""
+        with self._read() as c:
+            found = rows(c, Event, col(Event.plan_id) > 0)
+        return sorted(found, key=lambda event: (event.plan_id, event.seq))
+
     def head(self, plan_id: int) -> tuple[int, str]:
         """How many events the plan's journal must have, and the hash of the last."""
         with self._read() as c:

@@ -14,6 +14,7 @@ from storage.errors import InvalidPlan
 from tests.faulty import called, offered
 from tests.hostile import FETCH, _with, approved, attacks, harm, states
 from tests.proof_gate import combined
+from tests.proof_hostile import attack_all
 
 pytestmark = pytest.mark.hostile
 ATTACKS = list(attacks())
@@ -84,3 +85,26 @@ def test_the_form_of_an_answer_has_no_words_for_what_is_not_its_to_say(said):
 
 def test_two_attacks_at_once_do_not_get_through_either():
     assert sum(combined(40, seed=1).values()) == 40
+
+
+# end to end: real turns, real claims, and a file that knows what happened
+
+
+CHOSEN = [attack for attack in ATTACKS if not attack.name.startswith("unsure/")]
+
+
+def test_attacks_in_real_turns_do_nothing_that_nobody_approved(lite, tmp_path):
+    """Every twentieth; all of them: python -m tests.proof_hostile."""
+    assert len(CHOSEN) >= 300
+    assert attack_all(lite.engine, CHOSEN[::20], tmp_path / "effects") == {}
+
+
+def test_the_file_would_tell_of_a_gate_that_lets_everything_through(lite, tmp_path, monkeypatch):
+    everything = lambda decision, *_: Ruling("takes_effect", "", decision.spec)  # noqa: E731 # a broken gate
+    monkeypatch.setattr("bot.planner.review.judge", everything)
+    monkeypatch.setattr("storage.reviews.exceeds", lambda *_: "")
+    monkeypatch.setattr("storage.claims.beyond", lambda *_: "")
+    bold = [a for a in CHOSEN if a.name in {"early/alternative/add-k8s-deployer.deploy_service-0",
+                                            "late/simplify/add-k8s-deployer.deploy_service-1"}]  # fmt: skip
+
+    assert len(attack_all(lite.engine, bold, tmp_path / "effects")) == len(bold) == 2

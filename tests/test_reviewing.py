@@ -8,10 +8,8 @@ import pytest
 from bot.cards.card import card
 from bot.cards.thread import message
 from bot.hands import Bot
-from bot.people import People
 from bot.planner.decision import Decision, Progress
 from bot.planner.model import Usage
-from bot.policy import Actor
 from bot.reviewing import guided
 from bot.turn import think
 from storage.contract import Check
@@ -25,6 +23,7 @@ from tests.fakes import (
     CONTRACTS,
     DEPLOY,
     READ,
+    Everybody,
     approve,
     approved,
     contract,
@@ -44,16 +43,6 @@ from tests.fakes import (
 
 MIRROR = contract("check", worker="mirror", changes=False, repeat="safe")
 PEOPLE = demo_config().people.model_copy(update={"approvers": ("BOB", "CAROL")})
-
-
-class Everybody(People):
-    """Slack knows them all."""
-
-    def __init__(self) -> None:
-        pass
-
-    def actor(self, user: str, *, fresh: bool = False) -> Actor:
-        return Actor("T1", user)
 
 
 def bot(store: Store, advise: Any = None, **model: Any) -> Bot:

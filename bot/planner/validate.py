@@ -32,6 +32,9 @@ class Catalogue:
         """Every worker, by name and alias, with each action that it offers."""
         return {*self._known}
 
+    def contracts(self) -> list[Contract]:
+        return [found for (name, _), found in self._known.items() if name == found.worker]
+
     def workers(self) -> list[str]:
         return sorted({worker for worker, _ in self._known})
 
