@@ -38,6 +38,7 @@ proof: .venv/.installed-dev
 	$(BIN)/python -m tests.proof_model
 	$(BIN)/python -m tests.proof_process
 	$(BIN)/python -m tests.proof_clicks 200
+	$(BIN)/python -m tests.proof_deliveries 10000 60
 	$(BIN)/python -m tests.proof_backup --kills 100
 	$(BIN)/python -m tests.proof_deploy --rounds 20
 	$(BIN)/python -m tests.proof_cluster 5
@@ -50,6 +51,7 @@ crash: .venv/.installed-dev
 bench: .venv/.installed-dev
 	$(BIN)/python -m tests.bench_engine
 	$(BIN)/python -m tests.bench_backup
+	$(BIN)/python -m tests.bench_ack
 
 # What the Dockerfile does, without a container: locked dependencies, the built wheel, the commands.
 image-rehearsal: .venv/.installed-dev

@@ -126,7 +126,7 @@ class Outbox:
         self.store.note_shown(message, "", next_at=self.store.clock() + CALM)
 
     def _whisper(self, message: Message) -> None:
-        self.store.sending(message)
+        """Nobody can look up what one person was shown: after a crash it is said again."""
         self.client.chat_postEphemeral(
             channel=message.channel,
             user=message.user,

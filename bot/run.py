@@ -2,6 +2,7 @@
 
 import logging
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
@@ -49,6 +50,7 @@ logger = logging.getLogger(__name__)
 
 def run(settings: BotSettings) -> int:
     """Until SIGTERM, or until one of the loops breaks: then the supervisor starts a new one."""
+    sys.setswitchinterval(0.001)  # an ack passes through five threads, and the loops give way late by default
     config = usable(settings)
     engine = open_engine(settings.database)
     migrate(engine)

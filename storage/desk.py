@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, insert, or_, select, update
+from sqlalchemy import insert, or_, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.contract import Contract
-from storage.ledger import Ledger, rows
+from storage.ledger import rows
+from storage.letters import Letters
 from storage.tables import Capability, Delivery, Message, Process
 
 FRESH = timedelta(seconds=30)  # a process that has not been seen for longer counts as gone
@@ -28,20 +29,8 @@ def in_turn(stale: list[Message], now: datetime) -> list[Message]:
     return going
 
 
-class Desk(Ledger):
+class Desk(Letters):
     """deliver, handled / publish, alive / whisper, tell, say, attach, open_home / unsent, note_shown."""
-
-    def deliver(self, key: str, kind: str, body: dict[str, Any]) -> bool:
-        """Remember what Slack delivered; False when it was delivered before."""
-        try:
-            with self._write() as c:
-                number = c.execute(select(func.coalesce(func.max(col(Delivery.id)), 0) + 1)).scalar_one()
-                body = body | {"text": self.redact.text(str(body["text"]))} if "text" in body else body
-                row = {"key": key, "id": number, "kind": kind, "body": body, "received_at": self.clock()}
-                c.execute(insert(Delivery).values(**row))
-        except IntegrityError:
-            return False
-        return True
 
     def unhandled(self) -> list[Delivery]:
         """Deliveries in the order they came that nobody has handled."""

@@ -23,6 +23,7 @@ from storage.redaction import Redactor
 from storage.spec import PlanSpec
 from storage.states import PLAN_MOVES, STEP_MOVES
 from storage.tables import Delivery, Message, Plan, Revision, Step
+from storage.turnstile import Turnstile
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T", bound=SQLModel)
@@ -52,7 +53,7 @@ class Ledger:
         self.engine = engine
         self._writing = engine.execution_options(writes=True)
         self.clock = clock
-        self._writer = threading.Lock()
+        self._writer = Turnstile()
         self._handled = threading.local()
 
     @contextmanager

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
@@ -121,16 +121,21 @@ class PlanVerbs(Carrying, Factors):
 
     def expire(self) -> list[int]:
         """End the proposals that nobody decided in time. Without any, nothing is written, nobody woken."""
-        with self._read() as c:
-            found = [
-                p.id or 0 for p in rows(c, Plan, col(Plan.state) == PlanState.proposed) if self._late(c, p)
-            ]
+        found = self.waiting(self.clock())
         for plan_id in found:
             with self._write() as c:
                 plan = self._touch(c, plan_id)
                 if plan.state == PlanState.proposed and self._late(c, plan):
                     self._move(c, plan_id, "expire", actor="clock", reason="nobody decided in time")
         return found
+
+    def waiting(self, until: datetime) -> list[int]:
+        """The proposals that expire by then."""
+        current = and_(col(Revision.plan_id) == col(Plan.id), col(Revision.number) == col(Plan.revision))
+        late = (col(Plan.state) == PlanState.proposed, col(Revision.expires_at) <= until)
+        query = select(col(Plan.id)).join(Revision, current).where(*late).order_by(col(Plan.id))
+        with self._read() as c:
+            return [plan_id for plan_id in c.execute(query).scalars() if plan_id]
 
     def book(self, plan_id: int, *, model: str, usd: float, tokens: dict[str, int]) -> None:
         """Remember what a call of the model cost, before anything else is done with its answer."""

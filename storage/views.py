@@ -136,6 +136,12 @@ class Views(Stops):
             found = rows(c, Plan, col(Plan.state) == state, order=col(Plan.id))
             return [plan.id or 0 for plan in found]
 
+    def in_direct_messages(self, state: PlanState) -> list[int]:
+        """Plans whose card only one person sees."""
+        with self._read() as c:
+            alone = col(Plan.channel).startswith("D")
+            return [plan.id or 0 for plan in rows(c, Plan, col(Plan.state) == state, alone)]
+
     def recent(self, limit: int = 20) -> list[PlanView]:
         """The newest plans, newest first."""
         with self._read() as c:

@@ -65,6 +65,12 @@ class Bench(Worker):
         time.sleep(1)
         return Report.ok("done", Data())
 
+    @action(changes=False, repeat="safe", timeout=3600)
+    def linger(self, params: Nothing, ctx: Context) -> Report[Data]:
+        """Runs until it is killed."""
+        time.sleep(3600)
+        return Report.ok("done", Data())
+
 
 class Engine:
     """A workers process's loop in this process, over one database."""

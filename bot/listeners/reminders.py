@@ -18,7 +18,9 @@ HALF, LATE = 0.5, 0.1  # what is left of a proposal's life when people are remin
 def remind(bot: Bot) -> None:
     """Each of these is said once; the outbox's keys remember it."""
     now = bot.store.clock()
-    for plan_id in bot.store.in_state(PlanState.proposed):
+    soon = bot.store.waiting(now + HALF * timedelta(hours=bot.config.policy.expires_hours))
+    unseen = bot.store.in_direct_messages(PlanState.proposed)
+    for plan_id in dict.fromkeys([*unseen, *soon]):
         try:
             view = bot.store.view(plan_id)
             view = replace(view, approvers=bot.people.expanded(view.approvers))

@@ -1,0 +1,93 @@
+"""Deliveries share commits: each is new once, a failure acks nobody, and a busy loop holds nobody up."""
+
+import threading
+import time
+
+import pytest
+
+from storage.errors import Unavailable
+from storage.letters import Letter
+from storage.store import Store
+from storage.turnstile import Turnstile
+from tests.fakes import strangers, together
+
+
+def keys(store: Store) -> list[str]:
+    return [delivery.key for delivery in store.unhandled()]
+
+
+def test_many_at_once_are_each_new_once(store):
+    calls = [lambda n=n: store.deliver(f"k{n % 20}", "click", {"user": "U"}) for n in range(40)]
+
+    found = together(calls)
+
+    assert sorted(found) == [False] * 20 + [True] * 20
+    assert sorted(keys(store)) == sorted(f"k{n}" for n in range(20))
+
+
+def test_two_bots_that_are_told_the_same_keep_it_once(store):
+    bots = strangers(store, 8)
+
+    found = together([lambda bot=bot: bot.deliver("k", "click", {"user": "U"}) for bot in bots])
+
+    assert sorted(found) == [False] * 7 + [True]
+    assert keys(store) == ["k"]
+
+
+def test_letters_that_wait_for_a_commit_share_the_next_one(store, monkeypatch):
+    commits = []
+    keep = store._keep
+    monkeypatch.setattr(store, "_keep", lambda mine: commits.append(1) or keep(mine))
+    with store._write():  # somebody else is writing
+        threads = [
+            threading.Thread(target=store.deliver, args=(f"k{n}", "click", {"user": "U"})) for n in range(30)
+        ]
+        for thread in threads:
+            thread.start()
+        while len(store._pile) < 30:
+            time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+
+    assert len(commits) == 1
+    assert len(keys(store)) == 30
+
+
+def test_a_letter_that_could_not_be_written_is_never_kept_and_the_others_are(store, monkeypatch):
+    waiting = Letter({"key": "waiting", "kind": "click", "body": {"user": "U"}})
+    store._pile.append(waiting)
+
+    def broken(c, row):
+        raise Unavailable("no disk")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "_add", broken)
+        with pytest.raises(Unavailable):
+            store.deliver("refused", "click", {"user": "U"})
+    assert (keys(store), waiting.new) == ([], None)
+
+    store.deliver("third", "click", {"user": "U"})
+
+    assert keys(store) == ["waiting", "third"]
+    assert waiting.new
+
+
+def test_a_turnstile_is_handed_on_in_the_order_of_asking():
+    gate, order = Turnstile(), []
+
+    def pass_through(name: str) -> None:
+        with gate:
+            order.append(name)
+
+    with gate:
+        waiting = []
+        for name in "abcde":
+            waiting.append(threading.Thread(target=pass_through, args=(name,)))
+            waiting[-1].start()
+            while len(gate._queue) < len(waiting):
+                time.sleep(0.001)
+    pass_through("late")
+    for thread in waiting:
+        thread.join()
+
+    assert order[:5] == [*"abcde"]
