@@ -1,7 +1,7 @@
 """A model in the story: through the real SDK, the whole bot, and a Messages API on loopback."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -22,44 +22,79 @@ def with_model(home: Path, fake: FakeModel, config: Callable[[str], str] = str) 
     return world
 
 
-def test_a_model_plans_what_no_runbook_knows_and_its_cost_is_on_record(tmp_path: Path) -> None:
-    with FakeModel(says(PLAN)) as fake, with_model(tmp_path, fake) as world:
-        world.asks(VAGUE)
-        world.ann.sees("planned by claude-opus-5-5")
-        world.bob.button("approve")
-        plan = world.plan()
-
-        assert [step.spec.id for step in plan.steps] == ["test", "backup", "deploy"]
-        assert plan.risk == "high"
-        assert world.store.spent(plan.id)[0] > 0
-        assert "book" in [event.verb for event in world.store.events(plan.id)]
-        assert KEY not in (world.home / "bot.log").read_text()
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakeModel]:
+    with FakeModel(says(PLAN)) as found:
+        yield found
 
 
-@pytest.mark.parametrize(
-    ("reply", "said"),
-    [(says(QUESTION), "Before I can plan, please say"), (says(REFUSAL), "I do not plan this")],
-)
-def test_a_question_or_a_refusal_reaches_the_person(tmp_path: Path, reply: Reply, said: str) -> None:
-    with FakeModel(reply) as fake, with_model(tmp_path, fake) as world:
-        world.asks(VAGUE)
-
-        world.ann.sees(said)
-
-        assert world.plan().state == "cancelled"
-        world.workspace.wait(lambda state: "Making a plan" not in json.dumps(state), "the card to say so")
-        assert "approve" not in json.dumps(world.workspace.messages())
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, fake: FakeModel) -> Iterator[World]:
+    with with_model(tmp_path_factory.mktemp("model"), fake) as found:
+        yield found
 
 
-def test_without_the_model_the_runbooks_serve(tmp_path: Path) -> None:
-    with FakeModel(fails(529, retry_after_ms=1)) as fake, with_model(tmp_path, fake) as world:
-        world.asks("/plan deploy auth-service v2.1.4 to production")
-        world.ann.sees("from the runbook")
-        world.asks(VAGUE)
+@pytest.fixture
+def script(fake: FakeModel) -> Callable[..., None]:
+    """What the model answers in this test."""
 
-        world.ann.sees("I have no runbook for that")
+    def play(*replies: Reply) -> None:
+        fake.script[:] = replies
+        fake.requests.clear()
 
-        assert fake.requests
+    return play
+
+
+def test_a_model_plans_what_no_runbook_knows_and_its_cost_is_on_record(
+    world: World, script: Callable[..., None]
+) -> None:
+    script(says(PLAN))
+    world.asks(VAGUE)
+    world.ann.sees("planned by claude-opus-5-5")
+    world.bob.button("approve")
+    plan = world.plan()
+
+    assert [step.spec.id for step in plan.steps] == ["test", "backup", "deploy"]
+    assert plan.risk == "high"
+    assert world.store.spent(plan.id)[0] > 0
+    assert "book" in [event.verb for event in world.store.events(plan.id)]
+    assert KEY not in (world.home / "bot.log").read_text()
+
+
+def test_what_a_model_asks_is_one_form_and_its_answer_is_planned(
+    world: World, script: Callable[..., None]
+) -> None:
+    script(says(QUESTION), says(PLAN))
+    world.asks(VAGUE)
+    world.ann.clicks("clarify")
+    world.ann.fills({"q1": "v2.1.4", "q2": "production"})
+
+    plan = world.until(lambda found: found.state == "proposed", "the plan")
+
+    assert [step.spec.id for step in plan.steps] == ["test", "backup", "deploy"]
+    assert "Into which environment?" in json.dumps([event.data for event in world.store.events(plan.id)])
+
+
+def test_a_refusal_reaches_the_person(world: World, script: Callable[..., None]) -> None:
+    script(says(REFUSAL))
+    world.asks(VAGUE)
+
+    world.ann.sees("I do not plan this")
+
+    assert world.plan().state == "cancelled"
+
+
+def test_without_the_model_the_runbooks_serve(
+    world: World, fake: FakeModel, script: Callable[..., None]
+) -> None:
+    script(fails(529, retry_after_ms=1))
+    world.asks("/plan deploy auth-service v2.1.4 to production")
+    world.ann.sees("from the runbook")
+    world.asks(VAGUE)
+
+    world.ann.sees("I have no runbook for that")
+
+    assert fake.requests
 
 
 def test_a_budget_that_is_used_up_asks_no_model(tmp_path: Path) -> None:

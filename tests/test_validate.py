@@ -114,7 +114,7 @@ def test_every_problem_is_named_at_once():
         ({"worker": "test-runer"}, "did you mean 'test-runner'?"),
         ({"action": "run_test"}, "did you mean 'run_tests'?"),
         ({"parameters": {"test_suite": "ful"}}, "did you mean 'full'?"),
-        ({"worker": "nobody"}, "known: db-backup, db-manager, k8s-deployer"),
+        ({"worker": "nobody"}, "known: approval-gate, command, data-processing"),
     ],
 )
 def test_a_near_miss_is_suggested(step, words):
