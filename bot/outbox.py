@@ -53,6 +53,7 @@ class Outbox:
     home: Callable[[str, str], Block] | None = None  # (person, their direct messages) → the home tab
     artifacts: Path | None = None  # where the workers of this machine keep the logs of their steps
     on_call: str = ""  # the user group that a question calls
+    guides: bool = False  # whether there is a planner that a person can tell how to go on
     pace: Pace = field(default_factory=Pace)
 
     def speak(self) -> None:
@@ -156,8 +157,8 @@ class Outbox:
         for key, path in attachments(message.kind, view, event):
             self.store.attach(key, plan_id=view.id, channel=message.channel, text=path)
         answer = self.store.answer_to(view.id, message.step, message.seq) if message.step else None
-        now = self.store.clock()
-        text, blocks = thread_message(message.kind, view, event, now, answer=answer, on_call=self.on_call)
+        more: dict[str, Any] = {"answer": answer, "on_call": self.on_call, "guides": self.guides}
+        text, blocks = thread_message(message.kind, view, event, self.store.clock(), **more)
         if message.problem in UNUSABLE:  # the words alone, and the buttons
             blocks = [section(text), *(block for block in blocks if block["type"] == "actions")]
         self._post(message, view.thread or view.card, text, blocks)

@@ -1,7 +1,7 @@
 """The verbs of the review: what waits for thought, and what was decided. One event is answered once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any
 
@@ -23,7 +23,7 @@ GUIDE = "guide"
 
 
 class Reviews(PlanVerbs):
-    """to_review, decide, guide."""
+    """to_review, decide, guide, rework."""
 
     def to_review(self) -> list[tuple[int, int]]:
         """Plans that need thought, each with the event that it is about."""
@@ -116,15 +116,33 @@ class Reviews(PlanVerbs):
         self._bring(c, self._plan(c, plan.id or 0), spec, permits=False)
         self._settle(c, plan.id or 0)
 
+    def rework(
+        self, plan_id: int, spec: PlanSpec, terms: Terms, *, author: str, reason: str, changes: Sequence[str]
+    ) -> None:
+        """A person's way on from where the plan stands, put before people; what has run stands."""
+        with self._write() as c:
+            plan = self._touch(c, plan_id)
+            if plan.state != PlanState.stalled:
+                raise Conflict(self._why_not(c, plan_id, "answer"))
+            c.execute(update(Plan).where(col(Plan.id) == plan_id).values(look=0))
+            self._put(c, plan, spec, replace(terms, needed=max(terms.needed, 1)), reason, changes, author)
+
     def _put(
-        self, c: Connection, plan: Plan, spec: PlanSpec, terms: Terms, why: str, changes: Sequence[str]
+        self,
+        c: Connection,
+        plan: Plan,
+        spec: PlanSpec,
+        terms: Terms,
+        why: str,
+        changes: Sequence[str],
+        author: str = "planner",
     ) -> None:
         """Before people, with the difference; what has not run waits for their word."""
-        self._move(c, plan.id or 0, "revise", actor="planner", data={"reason": why}, reason=why)
+        self._move(c, plan.id or 0, "revise", actor=author, data={"reason": why}, reason=why)
         self._skip_pending(c, plan)
         facts = {"digest": spec.digest(), "risk": terms.risk, "needed": terms.needed, "changes": [*changes]}
-        moved = self._move(c, plan.id or 0, "propose", actor="planner", data=facts)
-        self._add_revision(c, moved, spec, terms, author="planner", note=why, changes=[*changes])
+        moved = self._move(c, plan.id or 0, "propose", actor=author, data=facts)
+        self._add_revision(c, moved, spec, terms, author=author, note=why, changes=[*changes])
 
     def _close_plan(self, c: Connection, plan: Plan, verb: str, why: str) -> None:
         """The end, if the rows agree: nobody's word makes a goal reached, or leaves a change half done."""

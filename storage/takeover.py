@@ -30,7 +30,7 @@ class TakeOver(PlanVerbs):
             values = {"attempt": max(step.attempt, 1), "report": self.redact.data(report), "choice": ""}
             self._move_step(c, step, "confirm", **values, ended_at=self.clock())
             told = {"step": key, "choice": "take_over", "text": text, "data": data}
-            self._move(c, plan_id, "answer", actor=user, data=told, reason="")
+            self._move(c, plan_id, "answer", actor=user, data=told, reason="", look=0)
             self._redraw(c, plan_id, [key])
             self._settle(c, plan_id)
 

@@ -299,7 +299,7 @@ def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tu
     undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)
     offered = {
         "retry": not missed,
-        "skip": not step.undo and can_skip(spec, changing, step.key),
+        "skip": not step.undo and (len(spec.steps) > 1 or can_skip(spec, changing, step.key)),
         "rollback": not step.undo and undoable,
         "take_over": True,
         "abort": True,

@@ -9,7 +9,21 @@ from storage.config import SignoffConfig
 from storage.errors import Conflict
 from storage.report import AnyReport
 from storage.states import PlanState
-from tests.fakes import BACKUP, DEPLOY, NOW, READ, approve, claim, plan_spec, states, step, take, undo, verbs
+from tests.fakes import (
+    BACKUP,
+    DEPLOY,
+    NOW,
+    READ,
+    approve,
+    claim,
+    due,
+    plan_spec,
+    states,
+    step,
+    take,
+    undo,
+    verbs,
+)
 from tests.room import Room
 
 CRITERIA = ({"field": "failed", "op": "eq", "value": 0}, {"field": "version", "op": "exists"})
@@ -36,12 +50,12 @@ def room(lite):
     return found
 
 
-def told(room: Room, on_call: str = "") -> tuple[str, list[str]]:
+def told(room: Room, on_call: str = "", **more: bool) -> tuple[str, list[str]]:
     """The words of the newest outcome, and its buttons."""
     plan_id = room.view().id
     event = [found for found in room.store.events(plan_id) if found.verb == "fail"][-1]
     answer = room.store.answer_to(plan_id, "save", event.seq)
-    text, blocks = message("outcome", room.view(), event, NOW, answer=answer, on_call=on_call)
+    text, blocks = message("outcome", room.view(), event, NOW, answer=answer, on_call=on_call, **more)
     check_message(text, blocks, most_text=UPDATE_TEXT)
     parts = [part for block in blocks for part in (block.get("text"), *block.get("elements", ())) if part]
     said = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
@@ -57,7 +71,9 @@ def test_the_cause_comes_first_then_how_things_stand_then_the_advice_then_the_qu
     assert "*Roll Back would:* ops: restore" in lines
     assert "• add a disk" in lines
     assert lines[-1] == "How shall it go on? Nothing runs until somebody answers."
-    assert buttons == ["answer_retry", "answer_rollback", "answer_take_over", "answer_abort"]
+    assert buttons == [
+        "answer_retry", "answer_skip", "answer_rollback", "answer_take_over", "answer_abort",
+    ]  # fmt: skip
 
 
 def test_the_group_on_call_is_mentioned_by_the_question_and_not_by_its_answer(room):
@@ -144,6 +160,56 @@ def test_a_rollback_that_failed_can_be_taken_over(room):
     room.fills("BOB", {"text": "restored it from the safe"})
 
     assert (room.view().state, room.view().outcome) == (PlanState.done, "rolled_back")
+
+
+def test_a_step_that_a_changing_one_relies_on_is_left_out_only_with_another_approval(room):
+    plan_id = room.view().id
+    room.clicks("BOB", "answer_skip", "save")
+
+    asked = room.view()
+    assert (asked.state, asked.revision, asked.author) == (PlanState.proposed, 2, "BOB")
+    assert asked.changes == ("save: removed", "go: waits for check", "the rollback changed")
+    assert asked.authors == ("ANN", "BOB")
+    assert [found.spec.id for found in asked.steps] == ["check", "go"]
+    room.clicks("BOB", "approve")
+    assert room.view().state == PlanState.proposed
+    room.clicks("CAROL", "approve")
+
+    assert states(room.store, plan_id) == {"check": "succeeded", "go": "pending"}
+    assert len(due(room.store)) == 1
+
+
+def test_a_step_that_nothing_relies_on_is_skipped_at_once(lite):
+    room = Room(lite)
+    plan_id = room.proposed(plan_spec(step("one", BACKUP), step("two", READ, depends_on=("one",))))
+    approve(lite, plan_id)
+    lite.fail(take(lite, plan_id, "one"), AnyReport.failed("no"), actor="w1")
+    room.clicks("ANN", "answer_skip", "one")
+
+    assert states(lite, plan_id) == {"one": "skipped", "two": "pending"}
+    assert room.view().state == PlanState.approved
+
+
+def test_guidance_is_offered_where_a_planner_can_follow_it_and_its_words_are_kept(room):
+    assert "answer_guide" not in told(room)[1]
+    assert told(room, guides=True)[1].index("answer_guide") == 4
+    room.clicks("EVE", "answer_guide", "save")
+    assert room.opened == []
+
+    room.clicks("ANN", "answer_guide", "save")
+    check_view(room.opened[-1])
+    empty = room.fills("ANN", {"text": "  "})
+    room.fills("ANN", {"text": "use the other disk"})
+
+    answer = [event for event in room.store.events(room.view().id) if event.verb == "answer"][-1]
+    assert "Please say in a few words" in empty["text"]
+    assert (answer.actor, answer.data["choice"], answer.data["text"]) == (
+        "ANN",
+        "guide",
+        "use the other disk",
+    )
+    assert room.store.to_review() == [(room.view().id, answer.seq)]
+    assert "<@ANN> said how it shall go on: “use the other disk”" in told(room)[0]
 
 
 def test_a_form_knows_what_later_steps_take_from_a_report():

@@ -785,7 +785,6 @@ def test_what_a_later_change_relies_on_cannot_be_skipped(store):
     plan_id = approved(store, step("backup"), step("deploy", DEPLOY, depends_on=("backup",)))
     fail(store, plan_id, "backup")
 
-    assert "skip" not in store.view(plan_id).step("backup").choices
     with pytest.raises(Conflict, match="relies on backup"):
         store.answer(plan_id, "backup", "skip", user="ANN")
     assert store.view(plan_id).state == PlanState.stalled

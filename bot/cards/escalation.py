@@ -1,6 +1,7 @@
 """When a plan cannot go on by itself: what happened, how things stand, and what a person may do."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, plain, section
@@ -31,11 +32,11 @@ def mention(on_call: str) -> str:
     return f"<!subteam^{on_call}> " if on_call else ""
 
 
-def asking(view: PlanView, step: StepView, on_call: str) -> tuple[list[str], list[Block]]:
+def asking(view: PlanView, step: StepView, on_call: str, guides: bool) -> tuple[list[str], list[Block]]:
     """How things stand, what the worker advises, and the question with its buttons."""
     lines = [*left(view, step), *advice(step)]
     lines.append(f"{mention(on_call)}How shall it go on? Nothing runs until somebody answers.")
-    return lines, [answers(view, step)]
+    return lines, [answers(view, step, guides)]
 
 
 def left(view: PlanView, step: StepView) -> Iterable[str]:
@@ -56,10 +57,23 @@ def advice(step: StepView) -> list[str]:
     return ["*Its worker advises:*", *(f"• {escape(clip(line, 300))}" for line in found[:5])] if found else []
 
 
-def answers(view: PlanView, step: StepView) -> Block:
-    value = pack(view.id, view.revision, view.digest, step.spec.id)
-    made = [button(LABELS[choice], f"answer_{choice}", value) for choice in step.choices]
+def answers(view: PlanView, step: StepView, guides: bool) -> Block:
+    """Its buttons; guidance only where there is a planner who can follow it."""
+    value, choices = pack(view.id, view.revision, view.digest, step.spec.id), [*step.choices]
+    if guides and "take_over" in choices:
+        choices.insert(choices.index("take_over") + 1, "guide")
+    made = [button(LABELS[choice], f"answer_{choice}", value) for choice in choices]
     return actions(f"answer_{step.spec.id}_{step.attempt}", *made)
+
+
+def settled(answer: Event | None) -> bool:
+    """Whether a person has answered for good: words to the planner still leave the buttons."""
+    return answer is not None and answer.data.get("choice") != "guide"
+
+
+def silent(view: PlanView) -> PlanView:
+    """The same without its questions: what was answered asks nothing, even if the step fails again."""
+    return replace(view, steps=tuple(replace(step, choices=()) for step in view.steps))
 
 
 def answered(answer: Event | None) -> list[Block]:

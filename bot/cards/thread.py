@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, section
-from bot.cards.escalation import advice, answered, asking, mention
+from bot.cards.escalation import advice, answered, asking, mention, settled, silent
 from bot.cards.words import OUTCOMES, doer, lasting, standing, title, took
 from bot.foreign import clip
 from bot.planner.closing import told
@@ -26,19 +26,23 @@ def message(
     *,
     answer: Event | None = None,
     on_call: str = "",
+    guides: bool = False,
 ) -> tuple[str, list[Block]]:
-    """The thread message of that kind. `answer` is what a person has said to it, `on_call` whom it calls."""
+    """The thread message of that kind. `answer` is what a person has said to it, `on_call` whom it calls.
+
+    `guides`: there is a planner that understands a person's own words.
+    """
     drawings: dict[str, Draw] = {
-        "outcome": partial(_outcome, on_call=on_call),
+        "outcome": partial(_outcome, on_call=on_call, guides=guides),
         "question": partial(_question, on_call=on_call),
         "summary": _summary,
         "decision": _decision,
         "changes": _changes,
         "waits": _waits,
-        "review": partial(_review, on_call=on_call),
+        "review": partial(_review, on_call=on_call, guides=guides),
     }
-    lines, more = drawings[kind](view, event)
-    return clip(lines[0], 300), [section("\n".join(lines)), *more, *([] if more else answered(answer))]
+    lines, more = drawings[kind](silent(view) if settled(answer) else view, event)
+    return clip(lines[0], 300), [section("\n".join(lines)), *more, *answered(answer)]
 
 
 def needless(kind: str, view: PlanView, event: Event | None) -> bool:
@@ -60,7 +64,9 @@ def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
     return said, [section(said)]
 
 
-def _outcome(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list[str], list[Block]]:
+def _outcome(
+    view: PlanView, event: Event | None, *, on_call: str, guides: bool
+) -> tuple[list[str], list[Block]]:
     data = event.data if event else {}
     if not view.has(data["step"]):  # of an earlier revision
         return [f"*{escape(data['step'])}*: {escape(str(data.get('summary') or data.get('reason', '')))}"], []
@@ -71,12 +77,14 @@ def _outcome(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list
     failed = f":x: *{escape(title(step.spec))}* failed: {escape(summary)}{_took(step)}"
     lines = [f":raised_hand: *{escape(title(step.spec))}*: {escape(summary)}" if data.get("asks") else failed]
     if step.choices:
-        more, buttons = asking(view, step, on_call)
+        more, buttons = asking(view, step, on_call, guides)
         return [*lines, *more], buttons
     return [*lines, *advice(step)], []
 
 
-def _review(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list[str], list[Block]]:
+def _review(
+    view: PlanView, event: Event | None, *, on_call: str, guides: bool
+) -> tuple[list[str], list[Block]]:
     """What the planner decided by itself, on which rung, or what it must ask."""
     data = event.data if event else {}
     step = view.step(data["step"]) if view.has(str(data.get("step"))) else None
@@ -92,10 +100,11 @@ def _review(view: PlanView, event: Event | None, *, on_call: str) -> tuple[list[
     }.get(data["verb"], f":raised_hand: I need a person to say how it goes on: {why}")
     asked = data["verb"] == "ask" and view.state == PlanState.stalled and not view.looking
     if asked and step and step.choices:
-        more, buttons = asking(view, step, on_call)
+        more, buttons = asking(view, step, on_call, guides)
         return [line, *more], buttons
     value = pack(view.id, view.revision, view.digest)
     made = [button("Go On", "answer_confirm", value)] if view.spec and view.spec.review == "always" else []
+    made += [button("Give Guidance", "answer_guide", value)] if guides else []
     made.append(button("End It", "answer_abort", value))
     return [line], [actions(f"answer_{view.id}", *made)] if asked and not data.get("step") else []
 

@@ -4,11 +4,11 @@ import json
 from typing import Any
 
 from bot.cards.blocks import PREFIX
-from bot.cards.escalation import takeover_form
 from bot.cards.facts import clarify_form
 from bot.cards.modal import code_form, edit_form, reject_form
 from bot.clarifying import asked
 from bot.hands import Bot
+from bot.listeners.answers import answer
 from bot.listeners.codes import enrolled
 from bot.listeners.home import HOME
 from bot.permits import stricter, timely, today
@@ -97,31 +97,6 @@ def reject(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]
     _still_open(view, value)
     bot.open_view(body["trigger"], reject_form(view))
     return ""
-
-
-def answer(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
-    if value["choice"] == "take_over":
-        return take_over(bot, body, view, value)
-    actor = bot.demand(body["user"], approving(view, value) or "answer", view)
-    bot.store.answer(view.id, value["s"], value["choice"], user=actor.user)
-    return ""
-
-
-def take_over(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
-    """Ask what the person did; a criterion asks for its field."""
-    bot.demand(body["user"], "take_over", view)
-    step = view.step(value["s"]) if view.has(value["s"]) else None
-    if step is None or "take_over" not in step.choices:
-        raise Conflict(f"Step {value['s']} is not waiting for an answer (any more).")
-    bot.open_view(body["trigger"], takeover_form(view, step, bot.catalogue().find(step.spec)))
-    return ""
-
-
-def approving(view: PlanView, value: dict[str, Any]) -> str:
-    """An answer that lets through what nobody has approved yet takes somebody who may approve."""
-    report = view.step(value["s"]).report if view.has(value["s"]) else None
-    moved = value["choice"] == "retry" and "basis" in ((report and report.data) or {})
-    return "resolve" if moved or value["choice"] == "confirm" else ""
 
 
 def clarify(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:

@@ -3,10 +3,10 @@
 import json
 from typing import Any
 
-from bot.cards.escalation import read_fields
 from bot.cards.modal import edited, field_errors, read_values
 from bot.clarifying import inform
 from bot.hands import Bot
+from bot.listeners.answers import taken_over, told
 from bot.listeners.clicks import give
 from bot.listeners.codes import shown
 from bot.listeners.commands import ask, stopping
@@ -27,8 +27,8 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
     try:
         meta = json.loads(form["private_metadata"])
         view = bot.store.view(int(meta["p"]))
-        if form["callback_id"] == "take_over":
-            return take_over(bot, user, view, str(meta["s"]), values)
+        if form["callback_id"] in ANSWERS:
+            return ANSWERS[form["callback_id"]](bot, user, view, str(meta["s"]), values)
         if form["callback_id"] == "clarify":
             return inform(bot, user, view, values)
         if coded(form, values):
@@ -95,6 +95,9 @@ def reviewed(bot: Bot, body: dict[str, Any]) -> str:
 FILLED = {"wish": wished, "halt": halted, "review": reviewed}
 
 
+ANSWERS = {"take_over": taken_over, "guide": told}
+
+
 def amend(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
     bot.demand(user, "amend", view)
     if view.spec is None:
@@ -109,17 +112,6 @@ def amend(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, 
         put(bot, user, view, view.spec, draft)
     except InvalidPlan as error:
         return field_errors(error.issues, draft, values)
-    return {}
-
-
-def take_over(bot: Bot, user: str, view: PlanView, key: str, values: dict[str, str]) -> dict[str, str]:
-    """The step counts as done by this person."""
-    actor = bot.demand(user, "take_over", view)
-    if empty := [name for name, value in values.items() if not value.strip()]:
-        return dict.fromkeys(empty, "Please fill this in; the plan goes on by what you say here.")
-    contract = bot.catalogue().find(view.step(key).spec) if view.has(key) else None
-    data = read_fields(values, contract)
-    bot.store.take_over(view.id, key, user=actor.user, text=values["text"].strip(), data=data)
     return {}
 
 

@@ -2,9 +2,11 @@
 
 from bot.cards.words import differences
 from bot.hands import Bot
+from bot.planner.changes import without
 from bot.planner.prepare import prepare
+from bot.planner.validate import validate
 from bot.policy import only_later, terms
-from storage.errors import SignoffError
+from storage.errors import InvalidPlan, SignoffError
 from storage.spec import PlanSpec
 from storage.views import PlanView
 
@@ -19,3 +21,14 @@ def put(bot: Bot, user: str, view: PlanView, old: PlanSpec, draft: PlanSpec) -> 
     asked = terms(spec, catalogue, bot.config, authors=authors, now=now)
     changes = differences(old, spec)
     bot.store.amend(view.id, spec, asked, author=user, after=view.revision, changes=changes)
+
+
+def leave_out(bot: Bot, user: str, view: PlanView, old: PlanSpec, key: str) -> None:
+    """Go on without a failed step that others rely on: a new revision, which somebody else must approve."""
+    spec, catalogue = without(old, key), bot.catalogue()
+    if issues := validate(spec, catalogue):
+        raise InvalidPlan(issues)
+    authors = (*dict.fromkeys([*view.authors, user]),)
+    asked = terms(spec, catalogue, bot.config, authors=authors, now=bot.store.clock())
+    reason = f"{key} failed, and <@{user}> wants to go on without it"
+    bot.store.rework(view.id, spec, asked, author=user, reason=reason, changes=differences(old, spec))

@@ -26,13 +26,13 @@ def asks(old: PlanSpec, new: PlanSpec, catalogue: Catalogue) -> list[str]:
 
 def _dropped(old: PlanSpec, new: PlanSpec, catalogue: Catalogue) -> Iterator[str]:
     kept = {step.id for step in new.steps}
-    changing = _changing(old, catalogue)
+    risky = changing(old, catalogue)
     for step in old.steps:
         if step.id in kept:
             continue
-        if relying := sorted(dependents(old, {step.id}) & kept & changing):
+        if relying := sorted(dependents(old, {step.id}) & kept & risky):
             yield f"{step.id} is left out, and {relying[0]} relies on it"
-        elif step.success_criteria and (checked := [key for key in _before(old, step) if key in changing]):
+        elif step.success_criteria and (checked := [key for key in _before(old, step) if key in risky]):
             yield f"{step.id} is left out, and it checks what {checked[-1]} changes"
 
 
@@ -100,7 +100,7 @@ def _rest(old: PlanSpec, new: PlanSpec) -> Iterator[str]:
         yield "the planner would be asked again after these steps"
 
 
-def _changing(spec: PlanSpec, catalogue: Catalogue) -> set[str]:
+def changing(spec: PlanSpec, catalogue: Catalogue) -> set[str]:
     """Steps that change something; one that nobody offers any more counts as one."""
     found = {step.id: catalogue.find(step) for step in spec.steps}
     return {key for key, contract in found.items() if contract is None or contract.changes}
