@@ -79,7 +79,7 @@ class Outbox:
     def open_view(self, trigger: str, view: dict[str, Any]) -> None:
         """Open a form for the person who clicked; a trigger lives three seconds."""
         try:
-            self.client.views_open(trigger_id=trigger, view=view)
+            self.client.views_open(trigger_id=trigger, view=self.store.redact.data(view))
         except SlackApiError as error:
             code = _code(error)
             late = code in {"expired_trigger_id", "exchanged_trigger_id"}

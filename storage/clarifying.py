@@ -25,7 +25,7 @@ class Clarifying(PlanVerbs):
         """Ask the requester for what is missing; the card has the button to the form."""
         with self._write() as c:
             plan = self._planned(c, plan_id)
-            c.execute(update(Plan).where(col(Plan.id) == plan_id).values(form=self.redact.text(form)))
+            c.execute(update(Plan).where(col(Plan.id) == plan_id).values(form=self.redact.document(form)))
             self._note(c, plan, "clarify", actor="planner", data={"questions": [*questions]})
 
     def inform(self, plan_id: int, given: str, *, user: str, said: Sequence[str]) -> None:
@@ -34,7 +34,7 @@ class Clarifying(PlanVerbs):
             plan = self._planned(c, plan_id)
             if not plan.form:
                 raise Conflict("This question was answered already.")
-            values = {"form": "", "given": self.redact.text(given)}
+            values = {"form": "", "given": self.redact.document(given)}
             c.execute(update(Plan).where(col(Plan.id) == plan_id).values(**values))
             self._note(c, plan, "inform", actor=user, data={"said": [*said]})
 

@@ -28,6 +28,9 @@ NOT_ONE = (
     r"(?!https?://|[~.]{0,2}/[a-z][\w.-]{0,60}(?:[/.]|$))"
 )
 LIKELY = r"(?=[^\s\"',;]{0,200}[\d!@#$%^*+=?~])"  # a word of letters alone is prose
+# Where a word begins: also behind the escaped line end of a text that was quoted as a whole.
+BEGIN = r"(?:(?<![A-Za-z0-9])|(?<=\\[abfnrtv]))"
+WORDS = r"(?:\b|(?<=\\[abfnrtv]))"
 WORD = r"[^\s\"'`,;&<>]"
 QUOTE = r"\\{0,3}[\"']"
 GIVEN = rf"(?:{QUOTE})?\]?[ \t]{{0,3}}(?:=>|:=|[=:])[ \t]{{0,3}}"
@@ -45,7 +48,7 @@ class Pattern:
 
 def _token(name: str, hints: str, regex: str) -> Pattern:
     """A token with a form of its own; it begins where a word begins."""
-    return Pattern(name, tuple(hints.split()), re.compile(rf"(?<![A-Za-z0-9])(?:{regex})", re.ASCII))
+    return Pattern(name, tuple(hints.split()), re.compile(rf"{BEGIN}(?:{regex})", re.ASCII))
 
 
 def _context(name: str, hints: str, regex: str) -> Pattern:
@@ -119,7 +122,10 @@ TOKENS = (
     Pattern(
         "JSON Web Token",
         ("eyj",),
-        re.compile(r"(?<![\w-])eyJ[\w-]{10,4000}+\.[\w-]{4,16000}+(?:\.[\w-]{0,1000}+){1,3}", re.ASCII),
+        re.compile(
+            r"(?:(?<![\w-])|(?<=\\[abfnrtv]))eyJ[\w-]{10,4000}+\.[\w-]{4,16000}+(?:\.[\w-]{0,1000}+){1,3}",
+            re.ASCII,
+        ),
     ),
     Pattern(
         "private key",
@@ -146,7 +152,7 @@ CONTEXTS = (
         rf"authorization{GIVEN}(?:{QUOTE})?(?:(?:bearer|basic|token|digest|negotiate|apikey)[ \t]+|{LIKELY})"
         r"(?P<secret>[^\s\"'\\,;]{6,4000})",
     ),
-    _context("bearer token", "bearer", rf"\bbearer[ \t]+{LIKELY}(?P<secret>[^\s\"',;<>]{{12,4000}})"),
+    _context("bearer token", "bearer", rf"{WORDS}bearer[ \t]+{LIKELY}(?P<secret>[^\s\"',;<>]{{12,4000}})"),
     _context(
         "cookie",
         "cookie",
@@ -154,18 +160,23 @@ CONTEXTS = (
         r"(?P<secret>[\w.-]{1,99}=[^\r\n\"']{6,4000})",
     ),
     _context(
-        "registry login", '"auth"', r"\"auth\"[ \t]{0,3}:[ \t]{0,3}\"(?P<secret>[A-Za-z0-9+/=]{12,2000})\""
+        "registry login",
+        'auth" auth\\"',
+        rf"{QUOTE}auth{QUOTE}[ \t]{{0,3}}:[ \t]{{0,3}}{QUOTE}(?P<secret>[A-Za-z0-9+/=]{{12,2000}}){QUOTE}",
     ),
     _context(
         "password in SQL",
         "identified password",
-        r"\b(?:identified[ \t]+by|password)[ \t]+'(?P<secret>[^'\s]{3,500})'",
+        rf"{WORDS}(?:identified[ \t]+by|password)[ \t]+\\{{0,3}}'(?P<secret>[^'\s]{{3,500}})'",
     ),
-    _context("netrc entry", "login", r"\blogin[ \t]+\S{1,200}[ \t]+password[ \t]+(?P<secret>\S{1,500})"),
+    _context(
+        "netrc entry", "login", rf"{WORDS}login[ \t]+\S{{1,200}}[ \t]+password[ \t]+(?P<secret>\S{{1,500}})"
+    ),
     _context(
         "login given to curl",
         "curl",
-        r"\bcurl\b[^\r\n]{0,300}?[ \t](?:-u|--user)[ =]?[\"']?[^\s:\"']{1,100}:(?P<secret>[^\s\"']{3,500})",
+        rf"{WORDS}curl\b[^\r\n]{{0,300}}?[ \t](?:-u|--user)[ =]?(?:{QUOTE})?[^\s:\"']{{1,100}}:"
+        r"(?P<secret>[^\s\"']{3,500})",
     ),
     _context(
         "secret in a flag",

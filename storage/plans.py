@@ -11,13 +11,18 @@ from sqlmodel import col
 from storage.carrying import Carrying
 from storage.demands import NOTHING, Demands
 from storage.demands import read as read_demands
-from storage.errors import Conflict, NotAllowed
+from storage.errors import Conflict, InvalidPlan, Issue, NotAllowed
 from storage.factors import Factors, Proof
 from storage.ledger import rows
 from storage.report import AnyReport, asks
 from storage.spec import PlanSpec
 from storage.states import SEEN, PlanState, StepState, can_skip
 from storage.tables import Approval, Plan, Revision, Spending, Step
+
+NOT_KEPT = (
+    "This plan holds what looks like a secret, so it is not kept. Please name an entry of the inventory or a "
+    "variable of the workers' environment instead."
+)
 
 
 @dataclass(frozen=True)
@@ -270,14 +275,12 @@ class PlanVerbs(Carrying, Factors):
     ) -> int:
         number, document = plan.revision + 1, spec.model_dump(mode="json")
         if self.redact.data(document) != document:
-            raise Conflict(
-                "This plan holds what looks like a secret, so it is not kept. Please name an entry of the "
-                "inventory or a variable of the workers' environment instead."
-            )
+            raise InvalidPlan([Issue("secret", "", NOT_KEPT)])
         row = asdict(terms) | {
             "demands": terms.demands.model_dump_json(),
             "plan_id": plan.id, "number": number, "spec": spec.model_dump_json(), "digest": spec.digest(),
-            "author": author, "note": note, "changes": changes, "made_at": self.clock(), "parent": parent,
+            "author": author, "note": self.redact.text(note), "changes": self.redact.data(changes),
+            "made_at": self.clock(), "parent": parent,
         }  # fmt: skip
         c.execute(insert(Revision).values(**row))
         c.execute(update(Plan).where(col(Plan.id) == plan.id).values(revision=number))

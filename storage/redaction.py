@@ -52,6 +52,10 @@ class Redactor:
             return [self.data(inner) for inner in value]
         return value
 
+    def document(self, text: str) -> str:
+        """A JSON text with every secret in it replaced; it stays one, whatever stood there."""
+        return json.dumps(self.data(json.loads(text)), ensure_ascii=False)
+
     def stream(self) -> "Stream":
         """For text that comes in pieces."""
         return Stream(self)
@@ -133,7 +137,8 @@ def encodings(value: str) -> set[str]:
     lower = {re.sub("%..", lambda found: found[0].lower(), form) for form in quoted}
     escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     twice = {json.dumps(form)[1:-1] for form in escaped}
-    forms = {value, *quoted, *lower, *escaped, *twice, raw.hex(), raw.hex().upper(), *_base64(raw)}
+    said = {repr(value)[1:-1], value.replace("\\", "\\\\").replace("'", "\\'")}  # as a traceback quotes it
+    forms = {value, *quoted, *lower, *escaped, *twice, *said, raw.hex(), raw.hex().upper(), *_base64(raw)}
     return {form for form in forms if len(form) >= SHORTEST}
 
 

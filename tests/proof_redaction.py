@@ -1,11 +1,14 @@
 """python -m tests.proof_redaction [COUNT] [SEED]: plants secrets, cuts the text anywhere, looks for them."""
 
+import json
 import sys
+import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
 
 from storage.redaction import Redactor
+from tests.doors import leaked
 from tests.planted import KINDS, Chance, Made, known, unknown
 
 ORDINARY = (Path(__file__).parent / "ordinary.txt").read_text(encoding="utf-8").splitlines()
@@ -37,7 +40,7 @@ def visible(secret: str, shown: str) -> bool:
 
 
 def leaks(count: int, seed: int = 1) -> list[str]:
-    """What was seen of so many planted secrets: whole, in pieces, and in JSON."""
+    """What was seen of so many planted secrets: whole, in pieces, in JSON, and quoted."""
     chance, found = Chance(seed), []
     for number in range(count):
         redactor, kind, (text, secret) = plant(chance, number)
@@ -45,7 +48,10 @@ def leaks(count: int, seed: int = 1) -> list[str]:
         stream = redactor.stream()
         streamed = "".join([*map(stream.feed, pieces(chance, text, secret)), stream.close()])
         whole = redactor.text(text)
-        if streamed != whole or any(visible(secret, s) for s in (whole, str(redactor.data([{"out": text}])))):
+        told = [whole, str(redactor.data([{"out": text}]))]
+        if "json" not in kind:  # what was quoted twice already
+            told += [redactor.text(json.dumps(text)), redactor.text(repr(text))]
+        if streamed != whole or any(visible(secret, shown) for shown in told):
             found.append(f"{kind}: {secret}")
     return found
 
@@ -65,7 +71,11 @@ def main(count: int = 5000, seed: int = 1) -> int:
     say = sys.stdout.write
     say(f"{count} secrets of {len(KINDS)} kinds and 11 encodings planted, {len(found)} seen\n")
     say(f"{len(wrong)} of {len(ORDINARY)} ordinary lines altered; {speed:.1f} MB/s\n")
-    return 1 if found or len(wrong) > len(ORDINARY) / 200 else 0
+    with tempfile.TemporaryDirectory() as home:
+        doors = leaked(Path(home), count, seed)
+    reached = ", ".join(f"{door} {len(secrets)}" for door, secrets in doors.items())
+    say(f"{count} secrets through the running product; behind its doors are: {reached}\n")
+    return 1 if found or len(wrong) > len(ORDINARY) / 200 or any(doors.values()) else 0
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Secrets do not get through: by value, by looks, in pieces, in JSON, in the log. Ordinary lines do."""
 
 import io
+import json
 import logging
 import time
 import tomllib
@@ -76,6 +77,14 @@ def test_data_hides_by_name_and_keeps_numbers_and_structure():
         "deep": [{"api_key": HIDDEN, "ok": True}],
         "note": f"it was {HIDDEN}",
     }
+
+
+def test_a_document_stays_one_whatever_was_hidden_in_it():
+    given = {"label": 'is it password="a}1', "fields": [{"ask": f"or {VALUE}?"}, 3], "token": "abcdefgh"}
+    shown = Redactor([VALUE]).document(json.dumps(given))
+
+    assert json.loads(shown) == Redactor([VALUE]).data(given)
+    assert VALUE not in shown
 
 
 def test_a_stream_lets_finished_lines_go_and_holds_an_open_private_key():

@@ -177,3 +177,26 @@ def test_an_approval_given_in_a_freeze_starts_nothing(lite):
     assert lite.view(plan_id).state == PlanState.approved
     assert due(lite) == []
     assert "frozen" in lite.view(plan_id).step("s1").withheld
+
+
+def test_a_plan_with_a_secret_in_it_is_not_kept_and_not_planned_again(lite):
+    plan_id, calls = wish(lite), []
+
+    def careless(text: str, spend: Any) -> Planned:
+        calls.append(text)
+        return Planned(plan_spec(goal="use password=hunter22x! for it"), "by a model; password=hunter22x!")
+
+    for _ in range(3):
+        think(bot(lite, careless))
+
+    assert len(calls) == 1
+    assert lite.view(plan_id).state == PlanState.cancelled
+    assert "looks like a secret" in messages(lite, "whisper")[0].text
+
+
+def test_what_a_planner_says_of_its_plan_is_kept_without_secrets(lite):
+    plan_id = wish(lite)
+    think(bot(lite, lambda text, spend: Planned(plan_spec(), "assuming password=hunter22x!")))
+
+    assert "hunter22x" not in lite.view(plan_id).note
+    assert "[redacted]" in lite.view(plan_id).note
