@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from sqlalchemy import Connection, and_, func, insert, select, update
+from sqlalchemy import Connection, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
+from storage.billing import Billing
 from storage.carrying import Carrying
 from storage.demands import NOTHING, Demands
 from storage.demands import read as read_demands
@@ -17,7 +18,7 @@ from storage.ledger import rows
 from storage.report import AnyReport, asks
 from storage.spec import PlanSpec
 from storage.states import SEEN, PlanState, StepState, can_skip
-from storage.tables import Approval, Plan, Revision, Spending, Step
+from storage.tables import Approval, Plan, Revision, Step
 
 NOT_KEPT = (
     "This plan holds what looks like a secret, so it is not kept. Please name an entry of the inventory or a "
@@ -40,7 +41,7 @@ class Terms:
     demands: Demands = NOTHING
 
 
-class PlanVerbs(Carrying, Factors):
+class PlanVerbs(Carrying, Factors, Billing):
     """request, propose, amend, approve, reject, expire, stall, answer, revise, cancel; finish follows."""
 
     def request(self, text: str, *, team: str, user: str, channel: str, thread: str = "") -> int:
@@ -141,24 +142,6 @@ class PlanVerbs(Carrying, Factors):
         query = select(col(Plan.id)).join(Revision, current).where(*late).order_by(col(Plan.id))
         with self._read() as c:
             return [plan_id for plan_id in c.execute(query).scalars() if plan_id]
-
-    def book(self, plan_id: int, *, model: str, usd: float, tokens: dict[str, int]) -> None:
-        """Remember what a call of the model cost, before anything else is done with its answer."""
-        with self._write() as c:
-            plan = self._touch(c, plan_id)
-            row = {"plan_id": plan_id, "user": plan.requester, "model": model, "usd": usd, "at": self.clock()}
-            c.execute(insert(Spending).values(**row))
-            self._journal(c, plan, "book", actor=model, data={"usd": round(usd, 6), **tokens})
-
-    def spent(self, plan_id: int) -> tuple[float, float, float]:
-        """USD for this plan, by its requester today, and by everybody today (the last 24 hours)."""
-        today = col(Spending.at) > self.clock() - timedelta(days=1)
-        with self._read() as c:
-            user = self._plan(c, plan_id).requester
-            wheres = ((col(Spending.plan_id) == plan_id,), (today, col(Spending.user) == user), (today,))
-            sums = [select(func.coalesce(func.sum(col(Spending.usd)), 0.0)).where(*where) for where in wheres]
-            plan, mine, all_ = (float(c.execute(query).scalar_one()) for query in sums)
-            return plan, mine, all_
 
     def refuse(self, plan_id: int, verb: str, *, user: str, reason: str) -> None:
         """Put a refusal on record. The delivery is handled only when the person was answered, too."""

@@ -167,6 +167,7 @@ class StepVerbs(PlanVerbs):
         late = [ending for ending in endings if not still_held(frames, ending.claim)]
         notes = [self._keep_late(c, ending, actor=actor) for ending in late]
         self._close(c, live, frames)
+        notes += self._bill(c, ((e.claim.plan_id, e.report.data) for e in endings if e.report.data))
         notes += [ended(ending, actor) for ending in live]
         self._settle_frames(c, frames, notes)
         return frames, notes

@@ -1,7 +1,7 @@
 """A plan in the real turns of the bot, and workers that claim for real: what they do is a line in a file."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -107,14 +107,7 @@ class Turning:
         else:
             self.store.fail(claim, report, actor="w1")
 
-    def effects(self) -> list[Effect]:
-        return [*read(self.file)]
-
 
 def read(file: Path) -> Iterator[Effect]:
     for line in file.read_text(encoding="utf-8").splitlines():
         yield Effect(**json.loads(line))
-
-
-def calls(effects: Sequence[Effect]) -> list[str]:
-    return [effect.call for effect in effects]
