@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from bot.hands import Bot
 from bot.planner.validate import Catalogue
-from bot.when import spoken
+from bot.wall import spoken
 from storage.errors import Conflict, SignoffError
 from storage.spec import PlanSpec
 from storage.stops import ALL_CHANGES, CHANGES_IN

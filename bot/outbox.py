@@ -95,7 +95,7 @@ class Outbox:
         if message.kind == "say":
             self._post(message, "", message.text, [section(message.text)])
             return
-        if message.kind in {"stop", "resume", "glass"}:
+        if message.kind in {"stop", "resume", "glass", "recurring"}:
             self._post(message, "", *notice(message.kind, message.text, message.user))
             return
         view = self.store.view(message.plan_id)

@@ -9,7 +9,7 @@ from bot.hands import OUTSIDE, Bot
 from bot.people import Unsure
 from bot.policy import Refused, authorize, terms, who
 from bot.rules import Case
-from bot.when import spoken
+from bot.wall import spoken
 from storage.plans import Terms
 from storage.spec import PlanSpec
 from storage.tables import Step

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import get_args
 
 from bot.planner.validate import Catalogue
-from bot.when import next_opening, spoken
+from bot.wall import spoken
+from bot.windows import next_opening
 from storage.config import SignoffConfig
 from storage.demands import Demands, Glass, Part, Quorum
 from storage.rules import Over, Rule, fits

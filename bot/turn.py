@@ -16,6 +16,7 @@ from bot.planner.wire import Asked, Declined
 from bot.policy import terms
 from bot.reviewing import Work, reviews
 from bot.spending import book, over_budget
+from bot.standing import recur, stand_in
 from storage.config import is_group
 from storage.demands import Quorum
 from storage.errors import Conflict, InvalidPlan, SignoffError
@@ -30,6 +31,8 @@ def tend(bot: Bot) -> None:
     """What must not wait for a planner that thinks."""
     bot.store.expire()
     guard(bot)
+    recur(bot)
+    stand_in(bot)
     permit(bot)
 
 

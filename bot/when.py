@@ -3,31 +3,14 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo, available_timezones
+from datetime import date, datetime, time, timedelta
 
-from storage.config import Window, local
+from bot.wall import AMBIGUOUS, CITIES, PLACES, ZONES, instant, spoken
+from bot.windows import next_opening, next_window, passed_over
+from storage.config import Overrun, Window, local
 from storage.errors import BadTime
 from storage.rules import DAYS
 
-# Abbreviations that mean one place; the place decides whether summer time holds, not the letters.
-PLACES = {
-    "est": "America/New_York", "edt": "America/New_York", "et": "America/New_York",
-    "eastern": "America/New_York", "pst": "America/Los_Angeles", "pdt": "America/Los_Angeles",
-    "pt": "America/Los_Angeles", "pacific": "America/Los_Angeles", "mst": "America/Denver",
-    "mdt": "America/Denver", "cet": "Europe/Berlin", "cest": "Europe/Berlin", "gmt": "Europe/London",
-    "utc": "UTC", "z": "UTC", "jst": "Asia/Tokyo",
-}  # fmt: skip
-AMBIGUOUS = {
-    "ist": "India, Ireland or Israel",
-    "bst": "Britain or Bangladesh",
-    "cst": "Chicago, China or Cuba",
-}
-CITIES = {
-    name.rpartition("/")[2].replace("_", " ").lower(): name
-    for name in sorted(available_timezones())
-    if "/" in name
-}
 LATE = timedelta(hours=1)  # how late a step with a plain time may still start
 NIGHT_ENDS = 6
 
@@ -53,16 +36,31 @@ class When:
     not_after: datetime | None
     zone: str
     said: str
+    closed: tuple[str, ...] = ()  # the holidays that were passed over
+    overrun: Overrun = "finish"  # what becomes of work that still runs when the window closes
 
 
-def resolve(text: str, now: datetime, *, zone: str, windows: Mapping[str, Window]) -> When:
+@dataclass(frozen=True)
+class Wants:
+    """What a step asks of a window: the environment it serves, and time enough before it closes."""
+
+    environment: str = ""
+    needs: timedelta = timedelta(0)
+
+
+NOTHING = Wants()
+
+
+def resolve(
+    text: str, now: datetime, *, zone: str, windows: Mapping[str, Window], wants: Wants = NOTHING
+) -> When:
     """Understand a time as people say it."""
     said = " ".join(text.split())
     words = said.lower().rstrip(".")
     windows = {name.lower(): window for name, window in windows.items()}
     if words in {"", "now", "at once", "immediately"}:
         return When(None, None, zone, said or "now")
-    if found := _window(words, now, windows):
+    if found := _window(words, now, windows, wants):
         return found
     words, zone = _take_zone(_digits(words), zone)
     if found := _night(words, now, zone, windows):
@@ -82,41 +80,21 @@ def resolve(text: str, now: datetime, *, zone: str, windows: Mapping[str, Window
     return When(start, end, zone, said)
 
 
-def next_opening(window: Window, now: datetime) -> tuple[datetime, datetime]:
-    """The window that is open now, or the next one."""
-    today = local(now, window.zone).date()
-    for offset in range(-1, 9):
-        day = today + timedelta(days=offset)
-        if DAYS[day.weekday()] not in window.days:
-            continue
-        nominal = datetime.combine(day, window.start, ZoneInfo(window.zone)).astimezone(UTC)
-        if nominal + timedelta(hours=window.hours) <= now:
-            continue
-        start = _instant(day, window.start, window.zone)
-        return start, start + timedelta(hours=window.hours)
-    raise BadTime("that window never opens")
-
-
-def spoken(moment: datetime, zone: str) -> str:
-    """An instant in the zone it was said in, and in UTC."""
-    there, utc = local(moment, zone), moment.astimezone(UTC)
-    if zone == "UTC":
-        return f"{utc:%a %d %b %H:%M} UTC"
-    day = "" if there.date() == utc.date() else f"{utc:%a} "
-    return f"{there:%a %d %b %H:%M} {there.tzname()} ({day}{utc:%H:%M} UTC)"
-
-
-def _window(words: str, now: datetime, windows: Mapping[str, Window]) -> When | None:
+def _window(words: str, now: datetime, windows: Mapping[str, Window], wants: Wants) -> When | None:
+    """A window by its name; without one, the next that serves the step's environment and fits it."""
     name = words.removeprefix("in ").removeprefix("the ").removeprefix("next ")
     name = name.removeprefix("maintenance ").removesuffix(" window").removesuffix("window").strip()
     if name in {"", "maintenance"} and "window" in words:
-        if len(windows) != 1:
+        serving = {n: w for n, w in windows.items() if not wants.environment or w.serves(wants.environment)}
+        if len(serving) != 1 and not (serving and wants.environment):
             raise BadTime(f"Which window? There are: {', '.join(windows) or 'none'}.")
-        name = next(iter(windows))
+        name = next_window(serving, now, wants.needs)
     if name not in windows:
         return None
-    start, end = next_opening(windows[name], now)
-    return When(start, end, windows[name].zone, words)
+    window = windows[name]
+    start, end = next_opening(window, now, wants.needs)
+    closed = (*(f"{day:%a %d %b} ({why})" for day, why in passed_over(window, now, start)),)
+    return When(start, end, window.zone, words, closed, window.overrun)
 
 
 def _night(words: str, now: datetime, zone: str, windows: Mapping[str, Window]) -> When | None:
@@ -124,7 +102,7 @@ def _night(words: str, now: datetime, zone: str, windows: Mapping[str, Window]) 
     if not re.fullmatch(DAY, words) or "night" not in words:
         return None
     here = local(now, zone)
-    evening = max(_instant(_date(words, time(18), here), time(18), zone), now)
+    evening = max(instant(_date(words, time(18), here), time(18), zone), now)
     opening = [(*next_opening(window, evening), window.zone) for window in windows.values()]
     opening = [found for found in opening if found[0] < evening + timedelta(hours=12)]
     if len(opening) != 1:
@@ -136,7 +114,7 @@ def _night(words: str, now: datetime, zone: str, windows: Mapping[str, Window]) 
 def _take_zone(words: str, zone: str) -> tuple[str, str]:
     """Cut the zone off first: libraries drop it silently."""
     for iana in re.findall(r"[a-z]+/[a-z_/]+", words):
-        proper = {name.lower(): name for name in available_timezones()}.get(iana)
+        proper = ZONES.get(iana)
         if proper is None:
             raise BadTime(f"There is no time zone “{iana}”.")
         return words.replace(iana, "").replace(" in ", " ").strip(), proper
@@ -180,27 +158,29 @@ def _iso(words: str, zone: str) -> datetime | None:
         found = datetime.fromisoformat(words.upper().replace(" ", "T", 1))
     except ValueError:
         raise BadTime(f"“{words}” is not a date and time such as 2026-11-17 02:00.") from None
-    return found if found.tzinfo else _instant(found.date(), found.time(), zone)
+    return found if found.tzinfo else instant(found.date(), found.time(), zone)
 
 
 def _clock(words: str, now: datetime, zone: str) -> datetime | None:
     found = CLOCK.match(words)
     if not found:
         return None
-    at, day_word = _time(found), found["day"] or found["late_day"] or ""
+    day_word = found["day"] or found["late_day"] or ""
+    at = time_of(found, day_word)
     today = local(now, zone).date()
     if not day_word:
-        first = _instant(today, at, zone)
-        return first if first > now else _instant(today + timedelta(days=1), at, zone)
-    return _instant(_date(day_word, at, local(now, zone)), at, zone)
+        first = instant(today, at, zone)
+        return first if first > now else instant(today + timedelta(days=1), at, zone)
+    return instant(_date(day_word, at, local(now, zone)), at, zone)
 
 
-def _time(found: re.Match[str]) -> time:
+def time_of(found: re.Match[str], day: str = "") -> time:
+    """The time that was said with TIME, on a day or in a night; one that may be two is a question."""
     hour, minute = int(found["hour"]), int(found["minute"] or 0)
-    half = (found["half"] or "").replace(".", "")
+    half = (found["half"] or "").replace(".", "").lower()
     if half and not 1 <= hour <= 12:
         raise BadTime(f"There is no {hour} {half}.")
-    night = "night" in (found["day"] or found["late_day"] or "")
+    night = "night" in day
     if not half and found["minute"] is None and not night:
         raise BadTime(
             f"Is “{hour}” in the morning or the afternoon? Please write {hour}am, {hour}pm or {hour:02}:00."
@@ -227,19 +207,6 @@ def _date(word: str, at: time, now: datetime) -> date:
     ahead = (DAYS.index(base[:3]) - today.weekday()) % 7
     day = today + timedelta(days=ahead + small)
     return day if day > today or (day == today and now.time() < at) else day + timedelta(days=7)
-
-
-def _instant(day: date, at: time, zone: str) -> datetime:
-    """The one instant of a wall-clock time; a gap or a fold of the zone is a question."""
-    wall = datetime.combine(day, at, ZoneInfo(zone))
-    first, second = wall.astimezone(UTC), wall.replace(fold=1).astimezone(UTC)
-    if first == second:
-        return first
-    if local(first, zone).replace(tzinfo=None) != wall.replace(tzinfo=None):
-        raise BadTime(
-            f"{wall:%H:%M} does not exist on {day} in {zone}: the clocks go forward. Please choose another."
-        )
-    raise BadTime(f"{wall:%H:%M} comes twice on {day} in {zone}: the clocks go back. Please say it in UTC.")
 
 
 def _end(start: datetime, windows: Mapping[str, Window]) -> datetime:

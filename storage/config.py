@@ -4,7 +4,7 @@ import json
 import logging
 import os
 import tomllib
-from datetime import UTC, datetime, time
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
@@ -63,6 +63,9 @@ def _zone(name: str) -> str:
 Zone = Annotated[str, AfterValidator(_zone)]
 
 
+Overrun = Literal["finish", "ask", "stop"]
+
+
 class Window(Document):
     """A maintenance window: on these days, from `start`, for some hours, in one zone."""
 
@@ -70,7 +73,12 @@ class Window(Document):
     start: time
     hours: float = Field(gt=0, le=24)
     zone: Zone
-    environments: tuple[str, ...] = ()
+    environments: tuple[str, ...] = ()  # none named: everywhere
+    overrun: Overrun = "finish"  # what becomes of a step that still runs when it closes
+    closed: dict[date, str] = Field(default_factory=dict)  # days on which it does not open: [holidays]
+
+    def serves(self, environment: str) -> bool:
+        return not self.environments or environment in self.environments
 
 
 class Freeze(Document):
@@ -128,6 +136,14 @@ class Approvals(Document):
     high: int = Field(default=1, ge=1)
 
 
+class StandingPolicy(Document):
+    """How far one approval may stand for later runs of a recurring plan. Without runs, each run asks."""
+
+    runs: int = Field(default=0, ge=0, le=1000)
+    days: int = Field(default=30, ge=1, le=366)
+    risks: tuple[Literal["low", "medium", "high"], ...] = ("low", "medium")
+
+
 class PolicyConfig(Document):
     """How many approvals each risk needs, and how long a proposal waits."""
 
@@ -138,6 +154,7 @@ class PolicyConfig(Document):
     rules: tuple[Rule, ...] = ()
     limits: Limits = Limits()
     breaker: Breaker = Breaker()
+    standing: StandingPolicy = StandingPolicy()
 
 
 class Audit(Document):
@@ -174,6 +191,7 @@ class SignoffConfig(Document):
     policy: PolicyConfig = PolicyConfig()
     windows: dict[str, Window] = Field(default_factory=dict)
     freezes: dict[str, Freeze] = Field(default_factory=dict)
+    holidays: dict[str, date | tuple[date, ...]] = Field(default_factory=dict)  # no window opens then
     model: ModelConfig = ModelConfig()
     audit: Audit = Audit()
     signing: Signing = Signing()
@@ -202,6 +220,17 @@ class SignoffConfig(Document):
     def groups(self) -> tuple[str, ...]:
         """The Slack groups that anybody's rights depend on."""
         return (*sorted(id_ for id_ in {*self.named(), *self.people.admins} if is_group(id_)),)
+
+    @model_validator(mode="after")
+    def _close_on_holidays(self) -> Self:
+        days = {
+            day: name
+            for name, given in self.holidays.items()
+            for day in (given if isinstance(given, tuple) else (given,))
+        }
+        for window in self.windows.values():
+            window.closed.update(days)
+        return self
 
     def version(self) -> str:
         """Names the policy in force."""

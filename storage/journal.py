@@ -23,6 +23,7 @@ THREAD = {
     "fail": "outcome",
     "lose": "question",
     "withhold": "waits",
+    "overrun": "overrun",
     "stall": "question",
     "decide": "review",
     "finish": "summary",
@@ -40,6 +41,7 @@ URGENT = frozenset(
         "lose",
         "preview",
         "halt",
+        "overrun",
         "clarify",
         "inform",
     }

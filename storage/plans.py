@@ -1,8 +1,9 @@
 """The verbs of a plan. Each is one transaction that touches the plan's row first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from sqlalchemy import Connection, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -47,15 +48,7 @@ class PlanVerbs(Carrying, Factors, Billing):
     def request(self, text: str, *, team: str, user: str, channel: str, thread: str = "") -> int:
         """Remember a wish; the planner takes it from here."""
         with self._write() as c:
-            plan = Plan(
-                state=PlanState.planning, text=self.redact.text(text), team=team, requester=user,
-                channel=channel, thread=thread, created_at=self.clock(),
-            )  # fmt: skip
-            values = plan.model_dump(exclude={"id"})
-            plan.id = c.execute(insert(Plan).values(**values).returning(col(Plan.id))).scalar_one()
-            self._first_card(c, plan)
-            self._note(c, plan, "request", actor=user, data={"text": text, "channel": channel})
-            return plan.id or 0
+            return self._request(c, text, team=team, user=user, channel=channel, thread=thread)
 
     def propose(self, plan_id: int, spec: PlanSpec, terms: Terms, *, author: str, note: str = "") -> int:
         """Put a revision before people; approved at once when policy asks for nobody."""
@@ -97,27 +90,9 @@ class PlanVerbs(Carrying, Factors, Billing):
         `permits`: whoever asked policy just now, so the first steps need not ask again.
         `held`: who this person is besides themselves, the groups that policy names.
         """
+        who = {"team": team, "user": user, "policy": policy}
         with self._write() as c:
-            plan = self._touch(c, plan_id)
-            current = self._decidable(c, plan, revision, digest)
-            self._all_shown(c, plan)
-            demands = read_demands(current.demands)
-            if demands.denied:
-                raise NotAllowed(f"Policy does not allow this plan: {'; '.join(demands.denied)}.")
-            factor = self._spend(c, user, proof, demanded=demands.second_factor)
-            row = {"team": team, "user": user, "policy": policy, "held": " ".join(sorted({user, *held}))}
-            self._add_approval(c, plan, current, row | {"factor": factor})
-            given = rows(c, Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
-            data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed}
-            data |= {"factor": factor} if factor else {}
-            short = any(
-                quorum.short(approval.held.split() for approval in given) for quorum in demands.quorums
-            )
-            if len(given) < current.needed or short:
-                self._note(c, plan, "approve", actor=user, data=data)
-                return False
-            self._accept(c, plan, by=user, data=data, permits=permits)
-            return True
+            return self._approve(c, plan_id, revision, digest, who, held, permits=permits, proof=proof)
 
     def reject(self, plan_id: int, revision: int, *, user: str, reason: str) -> None:
         with self._write() as c:
@@ -209,6 +184,45 @@ class PlanVerbs(Carrying, Factors, Billing):
             plan = self._move(c, plan_id, "cancel", actor=user, data={"reason": reason}, reason=reason)
             self._skip_pending(c, plan)
             return True
+
+    def _request(
+        self, c: Connection, text: str, *, team: str, user: str, channel: str, thread: str,
+        more: Mapping[str, object] = MappingProxyType({}),
+    ) -> int:  # fmt: skip
+        plan = Plan(
+            state=PlanState.planning, text=self.redact.text(text), team=team, requester=user,
+            channel=channel, thread=thread, created_at=self.clock(),
+        )  # fmt: skip
+        values = plan.model_dump(exclude={"id"})
+        plan.id = c.execute(insert(Plan).values(**values).returning(col(Plan.id))).scalar_one()
+        self._first_card(c, plan)
+        self._note(c, plan, "request", actor=user, data={"text": text, "channel": channel, **more})
+        return plan.id or 0
+
+    def _approve(
+        self, c: Connection, plan_id: int, revision: int, digest: str, who: Mapping[str, str],
+        held: Sequence[str], *, permits: bool = True, proof: Proof | None = None,
+        more: Mapping[str, object] = MappingProxyType({}),
+    ) -> bool:  # fmt: skip
+        """`who`: team, user, and the policy that was asked."""
+        plan, user = self._touch(c, plan_id), who["user"]
+        current = self._decidable(c, plan, revision, digest)
+        self._all_shown(c, plan)
+        demands = read_demands(current.demands)
+        if demands.denied:
+            raise NotAllowed(f"Policy does not allow this plan: {'; '.join(demands.denied)}.")
+        factor = self._spend(c, user, proof, demanded=demands.second_factor)
+        row = {**who, "held": " ".join(sorted({user, *held})), "factor": factor}
+        self._add_approval(c, plan, current, row)
+        given = rows(c, Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
+        data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed, **more}
+        data |= {"factor": factor} if factor else {}
+        short = any(quorum.short(approval.held.split() for approval in given) for quorum in demands.quorums)
+        if len(given) < current.needed or short:
+            self._note(c, plan, "approve", actor=user, data=data)
+            return False
+        self._accept(c, plan, by=user, data=data, permits=permits)
+        return True
 
     def _halt(self, c: Connection, plan: Plan, user: str, reason: str) -> bool:
         """Nothing of it starts any more; what runs is asked to stop."""

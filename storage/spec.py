@@ -14,13 +14,15 @@ FailureAction = Literal["ask", "abort", "rollback", "continue"]
 
 
 class Schedule(Document):
-    """When a step may start. `window` and `at` are words; only the instants are effects."""
+    """When a step may start. `window`, `at` and `closed` are words; the rest is what happens."""
 
     window: str = ""
     at: str = ""
     not_before: Instant | None = None
     not_after: Instant | None = None
     zone: str = "UTC"
+    closed: tuple[str, ...] = ()  # the holidays on which its window would have opened
+    overrun: Literal["finish", "ask", "stop"] = "finish"  # what becomes of it if it still runs at the end
 
 
 class Retries(Document):
@@ -50,6 +52,7 @@ class StepSpec(Document):
         """Everything of this step that an approval is about: no prose, no words for times."""
         effects = self.model_dump(mode="json", exclude={"purpose", "schedule"})
         when = self.schedule.model_dump(mode="json", include={"not_before", "not_after"})
+        when |= {"overrun": self.schedule.overrun} if self.schedule.overrun != "finish" else {}
         return effects | {"schedule": when}
 
     def digest(self) -> str:

@@ -58,6 +58,13 @@ STEP_MOVES: dict[str, tuple[frozenset[StepState], StepState]] = {
 }
 
 SEEN = "seen"  # the choice of a succeeded step that the review has looked at
+# What recurs has only these three states; removed ends it.
+RECURRING_MOVES: dict[str, tuple[frozenset[str], str]] = {
+    "pause": (frozenset({"active"}), "paused"),
+    "unpause": (frozenset({"paused"}), "active"),
+    "retire": (frozenset({"active", "paused"}), "removed"),
+}
+
 ENDED = frozenset({S.succeeded, S.failed, S.skipped, S.cancelled})
 
 

@@ -30,7 +30,6 @@ from storage.claims import (
     opened,
     refers,
     still_held,
-    too_late,
 )
 from storage.contract import Check
 from storage.journal import Note
@@ -39,12 +38,12 @@ from storage.plans import PlanVerbs
 from storage.report import AnyReport
 from storage.settling import CURRENT, DOCUMENTS, PERMIT, Frame
 from storage.spec import StepSpec, UndoSpec, resolve
-from storage.states import PlanState, StepState
+from storage.states import StepState
 from storage.tables import Attempt, Plan, Step
 
 
 class StepVerbs(PlanVerbs):
-    """turn, claim, start, renew, succeed, retry, fail, permit, withhold, miss."""
+    """turn, claim, start, renew, succeed, retry, fail, permit, withhold."""
 
     def turn(self, endings: Sequence[Ending], taker: Taker, free: int) -> list[Claim]:
         """One commit: what ended goes on record, its plans settle, and due steps are claimed."""
@@ -133,19 +132,6 @@ class StepVerbs(PlanVerbs):
         """Changing steps that could start but for a permit."""
         with self._read() as c:
             return UNPERMITTED.all(c, now=self.clock())
-
-    def miss(self) -> None:
-        """A step that can no longer end in its approved time never starts: it fails and asks."""
-        now = self.clock()
-        with self._read() as c:
-            late = (col(Plan.state) == PlanState.approved, col(Step.state) == StepState.pending)
-            query = select(*ROW).join(Plan, CURRENT).where(*late, col(Step.start_by) < now)
-            found = c.execute(query).all()
-        for row in found:
-            with self._write() as c:
-                plan, step = self._touch(c, row.plan_id), self._step(c, row.id)
-                if plan.state == PlanState.approved and step.state == StepState.pending:
-                    self._fail_unstarted(c, plan.id or 0, step, too_late(step, now))
 
     def _end(self, ending: Ending, actor: str) -> bool:
         with self._write() as c:

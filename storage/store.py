@@ -4,11 +4,13 @@ from storage.clarifying import Clarifying
 from storage.counts import Counts
 from storage.desk import Desk
 from storage.glass import Glass
+from storage.lateness import Lateness
 from storage.recovery import RecoveryVerbs
+from storage.recurrences import Recurrences
 from storage.reviews import Reviews
 from storage.takeover import TakeOver
 from storage.views import Views
 
 
-class Store(RecoveryVerbs, Clarifying, Reviews, TakeOver, Glass, Views, Counts, Desk):
+class Store(RecoveryVerbs, Lateness, Recurrences, Clarifying, Reviews, TakeOver, Glass, Views, Counts, Desk):
     """The table at which bot and workers sit."""

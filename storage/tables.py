@@ -1,6 +1,6 @@
 """The rows. Made and moved only by `Store`; everybody else reads views."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from sqlalchemy import JSON, Dialect, Index, UniqueConstraint, text
@@ -155,6 +155,7 @@ class Step(SQLModel, table=True):
     lease_until: datetime | None = moment(default=None)
     basis: str = empty()  # what its preview rested on, until the first attempt has found it unchanged
     progress: str = empty()  # how far a running attempt is, in its own words
+    overran: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})  # its time
     probing: bool = False  # an interrupted attempt waits for its probe
     previous: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
     report: dict[str, Any] | None = Field(default=None, sa_type=JSON)
@@ -182,6 +183,45 @@ class Target(SQLModel, table=True):
     step_id: int = Field(foreign_key="step.id", index=True)
     plan_id: int
     since: datetime = moment()
+
+
+class Recurring(SQLModel, table=True):
+    """A wish that recurs: at which times of which zone, and when next."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    state: str  # active, paused, removed
+    text: str = Field(sa_type=Text)
+    said: str  # how often, in the person's words
+    cron: str
+    zone: str
+    team: str
+    user: str  # who asked, and so the requester of each run
+    channel: str
+    next_at: datetime | None = moment(default=None, index=True)  # None while it is paused
+    made_at: datetime = moment()
+
+
+class Occurrence(SQLModel, table=True):
+    """One run per recurring plan and local date, whatever the clocks do."""
+
+    recurring_id: int = Field(foreign_key="recurring.id", primary_key=True)
+    day: date = Field(primary_key=True)
+    plan_id: int = Field(default=0, index=True)  # 0: it was missed
+
+
+class Standing(SQLModel, table=True):
+    """One person's yes to several runs of one digest, at one cadence."""
+
+    recurring_id: int = Field(foreign_key="recurring.id", primary_key=True)
+    user: str = Field(primary_key=True)
+    team: str
+    digest: str
+    cron: str
+    zone: str
+    runs_left: int
+    until: datetime = moment()
+    policy: str
+    at: datetime = moment()
 
 
 class Stop(SQLModel, table=True):

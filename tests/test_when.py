@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.when import next_opening, resolve, spoken
-from storage.config import Window
+from bot.wall import spoken
+from bot.when import Wants, resolve
+from bot.windows import next_opening
+from storage.config import SignoffConfig, Window
 from storage.errors import BadTime
 from storage.rules import DAYS
 
@@ -328,3 +330,58 @@ def test_the_next_opening_is_open_now_or_ahead(now, start, hours, days):
 )
 def test_an_instant_is_said_in_its_zone_and_in_utc(zone, words):
     assert spoken(at("2026-11-16 07:00"), zone) == words
+
+
+HOLIDAYS = {"zone": "UTC", "holidays": {"christmas": ["2026-12-24", "2026-12-25"], "new_year": "2027-01-01"}}
+
+
+def closing(**window: object) -> Window:
+    """The window `nightly` of a configuration that knows holidays."""
+    given = {"start": "02:00:00", "hours": 2, "zone": "America/New_York", **window}
+    return SignoffConfig.model_validate(HOLIDAYS | {"windows": {"nightly": given}}).windows["nightly"]
+
+
+def test_a_window_does_not_open_on_a_holiday_and_the_time_says_so():
+    windows = {"nightly": closing()}
+    found = resolve("nightly", at("2026-12-24 00:00"), zone="UTC", windows=windows)
+
+    assert found.not_before == at("2026-12-26 07:00")
+    assert found.closed == ("Thu 24 Dec (christmas)", "Fri 25 Dec (christmas)")
+
+
+def test_a_holiday_is_a_day_of_the_window_s_own_zone():
+    late = closing(start="22:00:00")  # 03:00 UTC, on the day after
+
+    assert next_opening(late, at("2026-12-25 04:00"))[0] == at("2026-12-27 03:00")
+
+
+def test_a_window_that_has_begun_before_a_holiday_stays_open():
+    assert next_opening(closing(start="23:00:00"), at("2026-12-24 05:30"))[0] == at("2026-12-24 04:00")
+
+
+def test_of_several_windows_the_next_that_serves_and_fits_is_taken():
+    windows = {
+        "short": closing(hours=0.5, environments=["production"]),
+        "long": closing(start="05:00:00", hours=3, environments=["production"]),
+        "staging": closing(start="00:00:00", environments=["staging"]),
+    }
+    now = at("2026-11-16 00:00")
+
+    def start(environment: str, minutes: int) -> datetime | None:
+        wants = Wants(environment, timedelta(minutes=minutes))
+        return resolve("next maintenance window", now, zone="UTC", windows=windows, wants=wants).not_before
+
+    assert start("production", 10) == at("2026-11-16 07:00")
+    assert start("production", 60) == at("2026-11-16 10:00")
+    assert start("staging", 10) == at("2026-11-16 05:00")
+    with pytest.raises(BadTime, match="Which window"):
+        start("", 10)
+
+
+def test_a_window_that_closes_too_soon_is_left_to_the_next_opening():
+    window, now = closing(), at("2026-11-16 08:30")  # half an hour before it closes
+
+    assert next_opening(window, now)[0] == at("2026-11-16 07:00")
+    assert next_opening(window, now, timedelta(hours=1))[0] == at("2026-11-17 07:00")
+    with pytest.raises(BadTime, match="never opens long enough"):
+        next_opening(window, now, timedelta(hours=3))

@@ -48,8 +48,9 @@ def take_turn(
 
 
 def tend(attempts: Attempts, crew: Crew, *, alone: bool) -> list[Running]:
-    """What time brings: missed windows, lost steps. `alone`: no other workers process can hold a step."""
+    """What time brings: windows missed or overrun, lost steps. `alone`: nobody else can hold a step."""
     attempts.store.miss()
+    attempts.store.overrun()
     recover(attempts, alone=alone)
     return look(attempts, crew, alone=alone)
 

@@ -10,6 +10,7 @@ from bot.cards.words import OUTCOMES, doer, lasting, standing, title, took
 from bot.foreign import clip
 from bot.planner.closing import told
 from bot.planner.decision import progress
+from bot.policy import who
 from storage.states import PlanState, StepState
 from storage.tables import Event
 from storage.views import PlanView, StepView
@@ -39,6 +40,7 @@ def message(
         "decision": _decision,
         "changes": _changes,
         "waits": _waits,
+        "overrun": _overrun,
         "review": partial(_review, on_call=on_call, guides=guides),
     }
     lines, more = drawings[kind](silent(view) if settled(answer) else view, event)
@@ -60,6 +62,7 @@ def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
         "resume": f":white_check_mark: {name} resumed {escape(text)}.",
         "glass": f":rotating_light: {name} broke the glass for plan {escape(text)}. Somebody else, please "
         "look at it afterwards: `/plan reviewed`, its number, and what you found.",
+        "recurring": f":repeat: Recurring plan {user}: {escape(text)}",
     }[kind]
     return said, [section(said)]
 
@@ -107,6 +110,17 @@ def _review(
     made += [button("Give Guidance", "answer_guide", value)] if guides else []
     made.append(button("End It", "answer_abort", value))
     return [line], [actions(f"answer_{view.id}", *made)] if asked and not data.get("step") else []
+
+
+def _overrun(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+    data = event.data if event else {}
+    name = title(view.step(data["step"]).spec) if view.has(str(data.get("step"))) else ""
+    then = {
+        "finish": "It is left to finish.",
+        "ask": f"{who(view)}: shall it go on? If not: `/plan cancel {view.id} <reason>`. Else it finishes.",
+        "stop": "As was approved, it is told to stop, and the plan ends.",
+    }[data.get("then", "finish")]
+    return [f":warning: *{escape(name)}* still runs, and its approved time is over. {then}"], []
 
 
 def _waits(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:

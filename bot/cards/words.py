@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.when import next_opening, spoken
+from bot.wall import spoken
+from bot.windows import next_opening, passed_over
 from storage.config import SignoffConfig
+from storage.errors import BadTime
 from storage.spec import PlanSpec, Schedule, StepSpec
 from storage.states import PlanState, StepState
 from storage.views import PlanView, StepView
@@ -57,7 +59,9 @@ def timing(step: StepSpec) -> str:
     if schedule.not_before is None:
         return f"after {', '.join(step.depends_on)}" if step.depends_on else "at once"
     until = f", until {spoken(schedule.not_after, schedule.zone)}" if schedule.not_after else ""
-    return f"{spoken(schedule.not_before, schedule.zone)}{until}"
+    closed = f"; not on {', '.join(schedule.closed)}" if schedule.closed else ""
+    late = {"finish": "", "ask": "; asks if it still runs then", "stop": "; stops if it still runs then"}
+    return f"{spoken(schedule.not_before, schedule.zone)}{until}{closed}{late[schedule.overrun]}"
 
 
 def standing(view: PlanView, now: datetime) -> str:
@@ -131,10 +135,16 @@ def openings(config: SignoffConfig, now: datetime) -> list[str]:
     """Each window with its next opening, and each freeze that is not over."""
     lines = []
     for name, window in config.windows.items():
-        start, end = next_opening(window, now)
+        try:
+            start, end = next_opening(window, now)
+        except BadTime as error:
+            lines.append(f"{name}: {error}")
+            continue
         where = f" for {', '.join(window.environments)}" if window.environments else ""
         when = "open now" if start <= now else f"opens {spoken(start, window.zone)}"
-        lines.append(f"{name}{where}: {when}, until {spoken(end, window.zone)}")
+        closed = [f"{day:%a %d %b} ({why})" for day, why in passed_over(window, now, start)]
+        but = f"; not on {', '.join(closed)}" if closed else ""
+        lines.append(f"{name}{where}: {when}, until {spoken(end, window.zone)}{but}")
     for name, freeze in config.freezes.items():
         if freeze.until > now:
             span = f"{spoken(freeze.since, freeze.zone)} to {spoken(freeze.until, freeze.zone)}"

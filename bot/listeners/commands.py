@@ -8,6 +8,7 @@ from bot.cards.blocks import escape
 from bot.cards.words import openings, standing, timing, title
 from bot.glass import break_glass
 from bot.hands import Bot
+from bot.listeners.recurring import every, schedules
 from bot.listeners.replies import on_reply, planned, theme, words
 from bot.planner.editing import Unclear
 from storage.errors import SignoffError
@@ -68,6 +69,7 @@ def helping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
         "Say what you need; I make a plan, people approve exactly that plan, and it runs. For example:\n"
         f"{examples}\n"
         "• `/plan list`, `/plan show 7`, `/plan cancel 7 <reason>`, `/plan runbooks`, `/plan windows`\n"
+        "• `/plan every weekday at 02:00 in New York <what>`, `/plan schedules`\n"
         "• for admins: `/plan stop [everything | plan 7 | environment production] <reason>`, `/plan resume`\n"
         "• where a rule permits it: `/plan break-glass 7 <reason>`; afterwards `/plan reviewed 7 <findings>`"
     )
@@ -169,5 +171,7 @@ WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "resume": resuming,
     "break-glass": breaking,
     "reviewed": reviewing,
+    "every": every,
+    "schedules": schedules,
 }
 BARE = {"help", "list", "runbooks", "windows"}  # with more words behind them, they begin a wish

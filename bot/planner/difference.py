@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bot.planner.validate import Catalogue
-from bot.when import spoken
+from bot.wall import spoken
 from storage.mandate import stands, why_not
 from storage.spec import PlanSpec, StepSpec
 from storage.states import dependents

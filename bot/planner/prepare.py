@@ -30,7 +30,7 @@ def complete(
             contract = catalogue.find(step)
             ready = _fill(step, contract) if contract else step
             try:
-                schedule = scheduled(ready.schedule, config, now)
+                schedule = scheduled(ready.schedule, config, now, _wants(ready, contract))
                 fits(schedule, contract.timeout if contract else 0.0, now)
                 ready = ready.model_copy(update={"schedule": schedule})
             except BadTime as error:
@@ -40,18 +40,26 @@ def complete(
     return whole, [*validate(whole, catalogue), *issues]
 
 
-def scheduled(schedule: Schedule, config: SignoffConfig, now: datetime) -> Schedule:
+def scheduled(
+    schedule: Schedule, config: SignoffConfig, now: datetime, wants: when.Wants = when.NOTHING
+) -> Schedule:
     """Words become instants, once. An instant that is there already stays."""
     if schedule.not_before or not (words := schedule.window or schedule.at):
         return schedule
     if schedule.window and schedule.window not in config.windows:
         known = ", ".join(config.windows) or "none"
         raise BadTime(f"there is no window '{schedule.window}'; known: {known}")
-    found = when.resolve(words, now, zone=config.zone, windows=config.windows)
+    found = when.resolve(words, now, zone=config.zone, windows=config.windows, wants=wants)
     return Schedule(
         window=schedule.window, at=found.said, not_before=found.not_before, not_after=found.not_after,
-        zone=found.zone,
+        zone=found.zone, closed=found.closed, overrun=found.overrun,
     )  # fmt: skip
+
+
+def _wants(step: StepSpec, contract: Contract | None) -> when.Wants:
+    if contract is None:
+        return when.NOTHING
+    return when.Wants(contract.environment(step.parameters), timedelta(seconds=contract.timeout))
 
 
 def fits(schedule: Schedule, timeout: float, now: datetime) -> None:
