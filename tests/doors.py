@@ -175,7 +175,7 @@ class Scene:
 
 
 def refusal(reason: str) -> dict[str, Any]:
-    empty = {"goal": "", "steps": [], "rollback": [], "questions": [], "assumptions": []}
+    empty = {"goal": "", "steps": [], "rollback": [], "questions": [], "assumptions": [], "continues": False}
     return empty | {"kind": "refuse", "reason": reason}
 
 

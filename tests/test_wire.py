@@ -135,7 +135,7 @@ def test_the_catalogue_says_what_a_plan_may_use():
         "- database: one of auth_prod (production), required",
         '- backup_type: "full" | "schema_only"', "criteria: backup_verified",
         "undone by: k8s-deployer.rollback_service", "verified (boolean)",
-        "- services auth-service: cluster practice, database auth_prod, environment production",
+        "- services auth-service: cluster practice, database auth_prod, ", "endpoint auth-prod",
         "- nightly: every day from 02:00 for 2 h, America/New_York",
     ):  # fmt: skip
         assert words in said
@@ -271,7 +271,8 @@ def test_questions_are_few_and_short():
         (GOOD | {"risk": "low"}, "extra_forbidden"),
         (GOOD | {"approvers": ["BOB"]}, "extra_forbidden"),
         (GOOD | {"mandate": {"reads": True}}, "extra_forbidden"),
-        (GOOD | {"continues": True}, "extra_forbidden"),
+        (GOOD | {"done_when": []}, "extra_forbidden"),
+        (GOOD | {"continues": "yes, for ever"}, "bool_parsing"),
         (GOOD | {"steps": "all"}, "list_type"),
         (GOOD | {"steps": []}, "no_steps"),
         (GOOD | {"goal": " \u200b"}, "no_goal"),

@@ -106,6 +106,7 @@ class Draft(Document):
     reason: Prose
     steps: list[Step]
     rollback: list[Undo]
+    continues: bool
 
 
 def schema(contracts: Sequence[Contract], form: type[Document] = Draft) -> dict[str, Any]:
@@ -150,7 +151,7 @@ def read(said: str, form: type[Form]) -> Form:
 
 def to_spec(draft: Draft) -> PlanSpec:
     """The plan document. Risk, approvers and mandate are not the model's to say: it has no words for them."""
-    return drawn(draft.goal, draft.steps, draft.rollback)
+    return drawn(draft.goal, draft.steps, draft.rollback).model_copy(update={"continues": draft.continues})
 
 
 def drawn(goal: str, steps: Sequence[Step], rollback: Sequence[Undo] = ()) -> PlanSpec:
