@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from bot.cards.blocks import LIMIT, escape, pack, size
 from bot.cards.card import card, simple
+from bot.cards.editing import edit_form, edited, field_errors
 from bot.cards.home import Scene, home
-from bot.cards.modal import edit_form, edited, field_errors, read_values, reject_form
+from bot.cards.modal import read_values, reject_form
 from bot.cards.review import review_form
 from bot.cards.thread import message, needless
 from bot.cards.timeline import timeline

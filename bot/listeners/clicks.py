@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 from bot.cards.blocks import PREFIX
+from bot.cards.editing import edit_form
 from bot.cards.facts import clarify_form
-from bot.cards.modal import code_form, edit_form, reject_form
+from bot.cards.modal import code_form, reject_form
 from bot.clarifying import asked
 from bot.hands import Bot
 from bot.listeners.answers import answer

@@ -3,14 +3,19 @@
 import json
 from typing import Any
 
-from bot.cards.modal import edited, field_errors, read_values
+from bot.cards.editing import edited, field_errors
+from bot.cards.modal import read_values
 from bot.clarifying import inform
+from bot.foreign import clip
 from bot.hands import Bot
 from bot.listeners.answers import taken_over, told
 from bot.listeners.clicks import give
 from bot.listeners.codes import shown
 from bot.listeners.commands import ask, stopping
+from bot.listeners.replies import planned
 from bot.listeners.revising import put
+from bot.planner.changes import joined
+from bot.planner.runbooks import NoPlan
 from storage.errors import InvalidPlan, SignoffError
 from storage.views import PlanView
 
@@ -104,10 +109,13 @@ def amend(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, 
         raise SignoffError("There is no plan to change yet.")
     if view.revision != revision:
         changed = "; ".join(view.changes) or "it was replaced"
-        raise SignoffError(
-            f"Meanwhile <@{view.author}> made revision {view.revision}: {changed}. Open Edit again."
-        )
+        raise SignoffError(f"Meanwhile revision {view.revision} was made: {changed}. Please open Edit again.")
     draft = edited(view.spec, values, bot.catalogue())
+    if wish := values.get("add", "").strip():
+        try:
+            draft = joined(draft, planned(bot, wish))
+        except NoPlan as error:
+            return {"add": clip(str(error), 150)}
     try:
         put(bot, user, view, view.spec, draft)
     except InvalidPlan as error:

@@ -34,6 +34,12 @@ def valued(spec: PlanSpec, key: str, name: str, value: Any) -> PlanSpec:
     return _said(made.model_copy(update={"rollback": undos}), old, value, "goal")
 
 
+def unvalued(spec: PlanSpec, key: str, name: str) -> PlanSpec:
+    """Say nothing about a parameter: the action's own default holds."""
+    kept = {given: value for given, value in spec.find(key).parameters.items() if given != name}
+    return _each(spec, lambda step: _with(step, parameters=kept) if step.id == key else step)
+
+
 def without(spec: PlanSpec, key: str) -> PlanSpec:
     """Leave a step out: what waited for it waits for what it waited for, and nothing undoes it."""
     if len(spec.steps) == 1:
