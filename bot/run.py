@@ -133,7 +133,15 @@ def thinker(
         raise BadConfig(f"No price is known for [model] name = '{chosen.name}'. Known: {', '.join(PRICES)}.")
 
     def model(spend: Callable[[str, Usage], None]) -> Claude:
-        return Claude(client(), chosen.name, chosen.effort, PRICES, spend, redact=store.redact.text)
+        return Claude(
+            client(),
+            chosen.name,
+            chosen.effort,
+            PRICES,
+            spend,
+            redact=store.redact.text,
+            clean=store.redact.document,
+        )
 
     def ask(text: str, spend: Callable[[str, Usage], None]) -> Planned | Asked | Declined:
         return model(spend).plan(text, store.contracts(), config, store.clock(), books)

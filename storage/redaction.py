@@ -54,7 +54,12 @@ class Redactor:
 
     def document(self, text: str) -> str:
         """A JSON text with every secret in it replaced; it stays one, whatever stood there."""
-        return json.dumps(self.data(json.loads(text)), ensure_ascii=False)
+        try:
+            given = json.loads(text)
+        except (ValueError, RecursionError):
+            return self.text(text)
+        clean = self.data(given)
+        return text if clean == given else json.dumps(clean, ensure_ascii=False)
 
     def stream(self) -> "Stream":
         """For text that comes in pieces."""

@@ -39,7 +39,7 @@ from workers.registry import Registry
 SEEN = 12  # so many characters of a secret in a row are too many; fewer may be chance in a whole database
 BOOKS = runbooks.read([runbooks.SHIPPED])
 Batch = list[Made]
-SHOUT = "import sys; sys.stderr.write('x' * 4090 + open(sys.argv[1], encoding='utf-8').read()); sys.exit(1)"
+SHOUT = "import sys; sys.stderr.write('.' * 4090 + open(sys.argv[1], encoding='utf-8').read()); sys.exit(1)"
 
 
 class Members(People):
@@ -106,7 +106,7 @@ class Leaky(Worker):
             scratch=ctx.scratch, key=ctx.key,
         )  # fmt: skip
         source.unlink()
-        return Report.failed(done.head.decode(errors="replace")[4080:6000], artifacts=(str(done.log),))
+        return Report.failed(done.text(), artifacts=(str(done.log),))
 
 
 class Scene:
@@ -126,7 +126,13 @@ class Scene:
         self.attempts = Attempts(self.store, Registry([self.worker]), "w1", home)
         self.store.publish([*self.attempts.registry.contracts(), *real_contracts()])
         self.claude = Claude(
-            connect(KEY, url=model.url), MODEL, "low", PRICES, lambda *_: None, redact=self.redactor.text
+            connect(KEY, url=model.url),
+            MODEL,
+            "low",
+            PRICES,
+            lambda *_: None,
+            redact=self.redactor.text,
+            clean=self.redactor.document,
         )
 
     def _answer(self, body: dict[str, Any]) -> Reply:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.planner.decision import Decision, Progress
-from bot.planner.gate import allows, judge
+from bot.planner.gate import allows, judge, unmet
 from bot.planner.validate import Catalogue, validate
 from storage.contract import Check, Contract
 from storage.mandate import allowance, covers
@@ -407,3 +407,51 @@ def test_the_card_says_in_words_what_the_mandate_allows():
     )
     assert allows(Mandate(max_added_steps=0)) == "The planner adds nothing without asking again."
     assert allows(Mandate(reads=False)) == "The planner adds nothing without asking again."
+
+
+# each of these once lived as a mutant that no test noticed
+
+
+def test_what_is_missing_is_said_by_its_name_or_its_field():
+    named = Check(name="nothing failed", field="prove.failed", op="gt", value=0)
+    bare = Check(field="prove.failed", op="gt", value=1)
+    whole = dict.fromkeys((found.id for found in PLAN.steps), "succeeded")
+    missing = unmet(now(PLAN.model_copy(update={"done_when": (named, bare)}), **whole))
+
+    assert missing == ["“nothing failed gt 0” does not hold", "“prove.failed gt 1” does not hold"]
+
+
+def test_the_card_says_how_often_a_call_may_be_added():
+    once, thrice = (allows(Mandate(reads=False, extra=(text,))) for text in ("ops.scale", "ops.scale x3"))
+
+    assert "at most once; " in once
+    assert "at most 3 times; " in thrice
+
+
+def test_giving_up_after_one_change_names_it():
+    ruling = judge(Decision(verb="abort", reason="no use"), now(backup="succeeded"), CATALOGUE)
+
+    assert ruling.changes == ("the plan ends here, and backup has started",)
+
+
+def test_nothing_is_tried_again_when_no_worker_offers_it_any_more():
+    ruling = judge(Decision(verb="retry", reason="", step="test"), now(test="failed"), Catalogue([BACKUP]))
+
+    assert (ruling.way, ruling.reason) == ("refused", "no worker offers what was approved for test")
+
+
+def test_a_revision_without_a_plan_is_refused():
+    ruling = judge(Decision(verb="amend", reason="trust me"), now(), CATALOGUE)
+
+    assert (ruling.way, ruling.reason) == ("refused", "to amend needs a plan")
+
+
+@pytest.mark.parametrize(
+    ("state", "way"),
+    [("failed", "needs_approval"), ("skipped", "needs_approval"), ("cancelled", "needs_approval"),
+     ("succeeded", "refused"), ("running", "refused"), ("unknown", "refused")],
+)  # fmt: skip
+def test_only_a_read_that_came_to_nothing_is_left_behind(state, way):
+    ruling = ruled(amended(drop="find"), now(find=state))
+
+    assert (ruling.way == "refused") == (way == "refused")

@@ -85,6 +85,8 @@ def test_a_document_stays_one_whatever_was_hidden_in_it():
 
     assert json.loads(shown) == Redactor([VALUE]).data(given)
     assert VALUE not in shown
+    for odd in ("{", '{"a": 1, "a": 2}', "[" * 100_000, f"no JSON: {VALUE}"):
+        assert Redactor([VALUE]).document(odd) == odd.replace(VALUE, HIDDEN)
 
 
 def test_a_stream_lets_finished_lines_go_and_holds_an_open_private_key():

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from storage.contract import Check
-from storage.spec import PlanSpec, Schedule, StepSpec, UndoSpec, holds, reference, resolve
+from storage.spec import PlanSpec, Schedule, StepSpec, UndoSpec, holds, reference, resolve, utc
 from tests.fakes import plan_spec, step, undo
 
 SPEC = plan_spec(step("s1"), step("s2", depends_on=("s1",)), rollback=(undo("u1", "s1"),))
@@ -250,3 +250,29 @@ def test_a_missing_field_is_a_no_to_every_question(op, field):
 )
 def test_what_cannot_be_compared_is_a_no(field, op, value):
     assert holds(Check(field=field, op=op, value=value), DATA) is False
+
+
+def test_digests_stay_what_they_were():
+    """An approval of yesterday must hold tomorrow: whoever changes what is hashed must mean it."""
+    when = {
+        "not_before": TWO,
+        "not_after": TWO + timedelta(hours=2),
+        "at": "2AM EST",
+        "zone": "America/New_York",
+    }
+    first = StepSpec(
+        id="s1", worker="ops", action="check", parameters={"service": "a"}, contract="c", binding="b"
+    )
+    second = StepSpec(
+        id="s2", worker="ops", action="deploy", depends_on=("s1",), schedule=Schedule.model_validate(when),
+        success_criteria=("healthy", Check(field="failed", op="eq", value=0)), failure_action="rollback",
+    )  # fmt: skip
+    undone = UndoSpec(id="u1", undoes="s2", worker="ops", action="restore")
+    whole = PlanSpec(goal="deploy a", steps=(first, second), rollback=(undone,))
+
+    assert second.digest() == "4c19b3d42a7c2cb293176769baa34c1131fd964c5fe79c614af057aa288021c8"
+    assert whole.digest() == "557491e5202927083931f56f25d0a99dd4f9fa6fd127cc3e8d1626f0de3ae0a5"
+
+
+def test_an_instant_in_a_document_is_utc_to_the_second():
+    assert utc(TWO.astimezone(timezone(timedelta(hours=-5)))) == "2026-11-16T07:00:00Z"

@@ -74,6 +74,7 @@ class Claude:
     prices: Mapping[str, Price]
     spend: Callable[[str, Usage], None]
     redact: Callable[[str], str] = str  # the model's door: what no third party may read is hidden here
+    clean: Callable[[str], str] = str  # and what it says back, before anything of it is cut or changed
     deadline: float = 20.0
     retries: int = 2
     max_tokens: int = 8_000
@@ -181,7 +182,7 @@ class Claude:
         if not isinstance(message, anthropic.types.Message):  # a reply of `null` is not checked by the SDK
             raise self._stranger("no message")
         self._book(message.usage)
-        return _text(message)
+        return self.clean(_text(message))
 
     def _patient(self, until: float) -> "Anthropic":
         """The client for one call. Its copy forgets strictness unless told again."""
