@@ -24,7 +24,7 @@ from tests.bench_engine import Engine
 from tests.fakes import CONTRACTS, plan_spec, terms
 
 LIMIT = 300.0  # milliseconds
-CONFIG = '[people]\napprovers = ["U0BOB"]\n'
+CONFIG = '[people]\napprovers = ["U0BOB"]\n[policy.limits]\nplans_per_hour = 0\nplans_per_target = 0\n'
 
 
 def work(home: Path, plans: int) -> None:

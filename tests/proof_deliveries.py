@@ -40,6 +40,9 @@ CONFIG = """
 zone = "America/New_York"
 [people]
 approvers = ["U0BOB"]
+[policy.limits]
+plans_per_hour = 0
+plans_per_target = 0
 [inventory.services.auth-service]
 environment = "production"
 database = "auth_prod"

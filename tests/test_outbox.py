@@ -14,7 +14,7 @@ from bot.local.person import WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
 from bot.outbox import Outbox, patience
-from bot.pace import BURST, POST, UPDATE, UPDATES, Pace
+from bot.pace import BURST, EVERY, POST, UPDATE, UPDATES, Pace
 from storage.engine import migrate, open_engine
 from storage.errors import SignoffError
 from storage.store import Store
@@ -262,7 +262,7 @@ def test_posts_come_in_a_burst_and_then_one_a_second_for_each_channel(clock):
             if pace.ready(POST, "C1", clock()):
                 pace.sent(POST, "C1", clock())
                 sent.append(second)
-        clock.advance(1)
+        clock.advance(EVERY.total_seconds())
 
     assert sent[:BURST] == [0] * 5 + [1] * 3
     assert sent[BURST:] == [*range(1, 20)][: len(sent) - BURST]
@@ -277,7 +277,7 @@ def test_after_a_429_the_method_pauses_for_everybody_and_there_are_no_bursts(clo
     first = pace.ready(POST, "C1", clock())
     pace.sent(POST, "C1", clock())
     second = pace.ready(POST, "C1", clock())
-    clock.advance(1)
+    clock.advance(EVERY.total_seconds())
 
     assert (paused, first, second) == ([False, False], True, False)
     assert pace.ready(POST, "C1", clock())
