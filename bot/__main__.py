@@ -4,25 +4,45 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from getpass import getuser
 from pathlib import Path
 
 from bot.config import BotSettings
+from bot.policy import Actor, Refused, authorize
 from storage.__main__ import main as journal
-from storage.config import configure_logging
-from storage.errors import SignoffError
+from storage.config import SignoffConfig, configure_logging
+from storage.errors import NotAllowed, SignoffError
 
 
 def main() -> int:
-    if sys.argv[1:2] == ["audit"]:
-        return journal(sys.argv[2:])
-    given = parser().parse_args()
     try:
+        if sys.argv[1:2] == ["audit"]:
+            admit("audit")
+            return journal(sys.argv[2:])
+        given = parser().parse_args()
+        admit(given.command)
         return command(given, BotSettings())
     except SignoffError as error:
         print(error, file=sys.stderr)
         return 1
     except BrokenPipeError:
         return 0
+
+
+# Which verb of policy each command is.
+VERBS = {
+    "demo": "run", "up": "run", "bot": "run", "plan": "look", "plans": "look", "show": "look",
+    "doctor": "look", "eval": "look", "runbook": "look", "worker": "look", "policy": "look",
+    "stop": "stop", "resume": "resume", "factor": "enrol", "approve": "relay", "audit": "audit",
+}  # fmt: skip
+
+
+def admit(name: str) -> None:
+    """The door of the terminal: the operator, by their login name."""
+    actor = Actor("", f"terminal:{getuser()}", terminal=True)
+    answer = authorize(actor, VERBS.get(name, ""), None, SignoffConfig())
+    if isinstance(answer, Refused):
+        raise NotAllowed(answer.reason)
 
 
 def command(given: argparse.Namespace, settings: BotSettings) -> int:

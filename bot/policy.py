@@ -22,6 +22,7 @@ class Actor:
     user: str
     barred: str = ""
     groups: frozenset[str] = frozenset()  # those that policy names, and they are in
+    terminal: bool = False  # the operator, on the server: they hold the configuration and the database
 
     def among(self, ids: Collection[str]) -> bool:
         return self.user in ids or not self.groups.isdisjoint(ids)
@@ -51,10 +52,14 @@ ROLES: dict[str, frozenset[str]] = {
     "take_over": frozenset({"asked"}),
     "break_glass": frozenset({"glass"}),
     "review": frozenset({"approver", "admin"}),
-    "look": frozenset({"member"}),
-    "stop": frozenset({"admin"}),
-    "resume": frozenset({"admin"}),
+    "look": frozenset({"member", "operator"}),
+    "stop": frozenset({"admin", "operator"}),
+    "resume": frozenset({"admin", "operator"}),
     "tend": frozenset({"approver", "admin"}),  # what recurs, set up by somebody else
+    "run": frozenset({"operator"}),  # a process of ours
+    "enrol": frozenset({"operator"}),  # second factors
+    "relay": frozenset({"operator"}),  # a signed approval: who signed it is asked for besides
+    "audit": frozenset({"operator"}),  # the journal: export, checkpoint, prune
 }
 
 SAID = {"break_glass": "break the glass for", "take_over": "take over a step of"}  # where the verb is no word
@@ -158,6 +163,8 @@ def _unapprovable(actor: Actor, plan: PlanView) -> str:
 
 
 def _roles(actor: Actor, plan: PlanView | None, config: SignoffConfig) -> set[str]:
+    if actor.terminal:
+        return {"operator"}
     roles = {"member"}
     if plan is not None and actor.user == plan.requester:
         roles.add("requester")

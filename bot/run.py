@@ -18,7 +18,7 @@ from slack_sdk.errors import SlackApiError
 from bot.anchor import Anchor
 from bot.app import build
 from bot.cards.blocks import Block, permalink
-from bot.cards.home import Scene, home
+from bot.cards.home import Scene, closed, home
 from bot.config import BotSettings
 from bot.factor import Safe
 from bot.hands import Advise, AskModel, Bot
@@ -33,6 +33,7 @@ from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model import PRICES, Usage
 from bot.planner.runbooks import Planned
 from bot.planner.wire import Asked, Declined
+from bot.policy import Actor
 from bot.sharing import in_turn
 from bot.turn import tend, think
 from storage.config import SignoffConfig, read_config
@@ -199,13 +200,11 @@ def homes(
     def draw(user: str, channel: str) -> Block:
         plans, past = store.open_plans(limit=100), store.recent(50)
         scene = Scene(plans, past, store.stops(), books, config, store.clock(), link)
-        return home(user, channel, scene, groups(user))
-
-    def groups(user: str) -> frozenset[str]:
         try:
-            return people.actor(user).groups
+            actor = people.actor(user)
         except Unsure:
-            return frozenset()  # what waits for them as a member of a group is not shown now
+            actor = Actor("", user)  # what waits for them as a member of a group is not shown now
+        return home(user, channel, scene, actor.groups) if not actor.barred else closed(actor.barred)
 
     def link(view: PlanView) -> str:
         return permalink(site, view.channel, view.card)

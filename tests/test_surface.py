@@ -147,7 +147,6 @@ def test_the_home_tab_asks_follows_and_holds_the_switch(world: World, before: in
 
 def test_nobody_does_at_the_home_tab_what_they_may_not(world: World, before: int) -> None:
     world.gus.opens_home()
-    world.gus.clicks_at_home("home_plan")
     world.gus.sees("Guests may not")
     world.asks(f"/plan {WISH}")
     proposed(world, before)

@@ -49,6 +49,11 @@ def home(user: str, channel: str, scene: Scene, groups: frozenset[str] = frozens
     return {"type": "home", "private_metadata": channel, "blocks": blocks}
 
 
+def closed(why: str) -> Block:
+    """The tab of somebody who may not look."""
+    return {"type": "home", "blocks": [section(escape(why))]}
+
+
 def waits(view: PlanView, user: str, groups: frozenset[str] = frozenset()) -> bool:
     """Whether this person's decision or answer is wanted."""
     able = not {user, *groups}.isdisjoint(view.approvers)

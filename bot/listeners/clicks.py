@@ -1,6 +1,7 @@
 """Deciding: what each button does. The value is looked up, never trusted; every click gets an answer."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from bot.cards.blocks import PREFIX
@@ -26,19 +27,10 @@ def on_click(bot: Bot, body: dict[str, Any]) -> str:
     if body["action"] in HOME and body.get("home"):
         return HOME[body["action"]](bot, body)
     verb, _, choice = body["action"].partition("_")
-    act = {
-        "approve": approve,
-        "edit": edit,
-        "reject": reject,
-        "answer": answer,
-        "resolve": resolve,
-        "clarify": clarify,
-        "plan": again,
-    }
-    if verb not in act:
+    if verb not in CLICKS:
         return GONE
     view, value = looked_up(bot, body)
-    return act[verb](bot, body, view, value | {"choice": choice})
+    return CLICKS[verb](bot, body, view, value | {"choice": choice})
 
 
 def looked_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]:
@@ -131,3 +123,14 @@ def _still_open(view: PlanView, value: dict[str, Any]) -> None:
             f"That button belongs to revision {value['r']}; meanwhile there is revision {view.revision}. "
             "Please use the newest card."
         )
+
+
+CLICKS: dict[str, Callable[[Bot, dict[str, Any], PlanView, dict[str, Any]], str]] = {
+    "approve": approve,
+    "edit": edit,
+    "reject": reject,
+    "answer": answer,
+    "resolve": resolve,
+    "clarify": clarify,
+    "plan": again,
+}

@@ -22,8 +22,15 @@ def on_command(bot: Bot, body: dict[str, Any]) -> str:
     """`/plan …`: one of our own words, or a wish; then the card is the answer."""
     word, _, rest = body["text"].strip().partition(" ")
     if own(word.lower(), rest.strip()):
-        return WORDS[word.lower()](bot, rest.strip(), body)
+        return do(bot, word.lower(), rest.strip(), body)
     return ask(bot, body["text"], body)
+
+
+def do(bot: Bot, word: str, rest: str, body: dict[str, Any]) -> str:
+    """One of our own words; to look takes leave, too."""
+    if word in LOOKS:
+        bot.demand(body["user"], "look", None)
+    return WORDS[word](bot, rest, body)
 
 
 def own(word: str, rest: str) -> bool:
@@ -35,7 +42,7 @@ def on_mention(bot: Bot, body: dict[str, Any]) -> str:
     """`@Signoff <request>`, a direct message, or "Plan this": as the command, in its thread."""
     said = words(body)
     if said.lower() in BARE:
-        return WORDS[said.lower()](bot, "", body)
+        return do(bot, said.lower(), "", body)
     return to_plan(bot, plan_id, body) if (plan_id := theme(bot, body)) else ask(bot, said, body)
 
 
@@ -53,7 +60,7 @@ def to_plan(bot: Bot, plan_id: int, body: dict[str, Any]) -> str:
 def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
     wish = " ".join(text.split())
     if not wish:
-        return helping(bot, "", body)
+        return do(bot, "help", "", body)
     if len(wish) > LONGEST:
         raise SignoffError(f"That is {len(wish)} characters long; at most {LONGEST}, please.")
     actor = bot.demand(body["user"], "request", None)
@@ -174,4 +181,5 @@ WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "every": every,
     "schedules": schedules,
 }
+LOOKS = {"help", "list", "show", "runbooks", "windows"}
 BARE = {"help", "list", "runbooks", "windows"}  # with more words behind them, they begin a wish

@@ -14,6 +14,7 @@ from bot.listeners.codes import shown
 from bot.listeners.commands import ask, stopping
 from bot.listeners.replies import planned
 from bot.listeners.revising import put
+from bot.people import Unsure
 from bot.planner.changes import joined
 from bot.planner.runbooks import NoPlan
 from storage.errors import InvalidPlan, SignoffError
@@ -40,6 +41,9 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
             return confirm(bot, user, view, {"r": int(meta["r"]), "d": str(meta["d"])}, values["code"])
         done = {"edit": amend, "reject": reject}[form["callback_id"]]
         return done(bot, user, view, int(meta["r"]), values)
+    except Unsure as error:
+        bot.store.refuse(0, form["callback_id"], user=user, reason=str(error))
+        return {next(iter(values)): str(error)}
     except SignoffError as error:
         return {next(iter(values)): str(error)}
     except (ValueError, KeyError, TypeError):
@@ -56,6 +60,8 @@ def confirm(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: st
     try:
         actor = bot.demand(user, "approve", view)
         give(bot, actor, view, value, shown(bot, user, view, code))
+    except Unsure:
+        raise
     except SignoffError as error:
         return {"code": str(error)}
     return {}

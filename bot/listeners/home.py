@@ -11,6 +11,7 @@ from storage.states import PlanState
 
 
 def on_home(bot: Bot, body: dict[str, Any]) -> str:
+    bot.demand(body["user"], "look", None)
     bot.store.open_home(body["user"], body["channel"])
     return ""
 

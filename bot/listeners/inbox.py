@@ -34,6 +34,7 @@ def handle_all(bot: Bot) -> None:
             if bot.store.clock() - delivery.received_at < PATIENCE:
                 continue
             answer = str(error)
+            bot.store.refuse(0, delivery.kind, user=delivery.body["user"], reason=answer)
         if answer:
             with bot.store.handling(delivery.key):
                 whisper(bot, delivery, answer)
