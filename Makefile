@@ -35,6 +35,7 @@ proof: .venv/.installed-dev
 	$(BIN)/python -m tests.proof_gate
 	$(BIN)/python -m tests.proof_ladder
 	$(BIN)/python -m tests.proof_hostile
+	$(BIN)/python -m tests.proof_matrix
 	$(BIN)/python -m tests.proof_model
 	$(BIN)/python -m tests.proof_process
 	$(BIN)/python -m tests.proof_clicks 200

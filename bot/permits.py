@@ -1,5 +1,6 @@
 """Permits: what may have come between an approval and its step is looked at right before the step starts."""
 
+import logging
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import timedelta
@@ -10,10 +11,13 @@ from bot.people import Unsure
 from bot.policy import Refused, authorize, terms, who
 from bot.rules import Case
 from bot.wall import spoken
+from storage.audit import broken_link
 from storage.plans import Terms
 from storage.spec import PlanSpec
 from storage.tables import Step
 from storage.views import PlanView
+
+logger = logging.getLogger(__name__)
 
 
 def permit(bot: Bot) -> None:
@@ -30,6 +34,9 @@ def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
     """What has come between the approval and this step, or "": time, then policy, then people."""
     if view.spec is None:
         return "the stored plan cannot be read"
+    if why := forged(bot, view):
+        logger.error("ALARM plan=%s step=%s gets no permit: %s", view.id, step.key, why)
+        return why
     if why := untimely(bot, case(bot, view.spec, view), step.key, step.timeout, view.overrides):
         return why
     asked = today(bot, view.spec, view)
@@ -41,6 +48,17 @@ def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
         )
     except Unsure as error:
         return str(error)
+
+
+def forged(bot: Bot, view: PlanView) -> str:
+    """What in the rows the journal does not bear out, or "": for whoever changes all rows alike."""
+    events, digest = bot.store.events(view.id), view.parent.digest() if view.parent else view.digest
+    if broken_link(events) is not None or bot.store.head(view.id) != (len(events), events[-1].hash):
+        return "its journal was changed behind the bot's back"
+    yes = {event.actor for event in events if event.verb == "approve" and event.data.get("digest") == digest}
+    if not yes or not yes >= {*view.approved_by}:
+        return "the journal knows of no such approval: it was changed behind the bot's back"
+    return ""
 
 
 def today(bot: Bot, spec: PlanSpec, view: PlanView) -> Terms:

@@ -97,9 +97,9 @@ def asks_of(quorum: Quorum, config: SignoffConfig) -> tuple[str, ...]:
 
 
 def entitled(plan: PlanView, config: SignoffConfig) -> set[str]:
-    """Whom this plan asks, as far as today's configuration still names them."""
+    """Whom this plan asks, as far as today's configuration still names them; else the approvers."""
     ids = {id_ for quorum in plan.quorums for id_ in asks_of(quorum, config)}
-    return ids & config.named()
+    return (ids or {*config.people.approvers}) & config.named()
 
 
 def terms(

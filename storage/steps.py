@@ -1,5 +1,6 @@
 """The verbs of a step. The attempt number fences every write; START is committed before the effect."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -40,6 +41,8 @@ from storage.settling import CURRENT, DOCUMENTS, PERMIT, Frame
 from storage.spec import StepSpec, UndoSpec, resolve
 from storage.states import StepState
 from storage.tables import Attempt, Plan, Step
+
+logger = logging.getLogger(__name__)
 
 
 class StepVerbs(PlanVerbs):
@@ -196,6 +199,7 @@ class StepVerbs(PlanVerbs):
         notes += [Note(r.plan_id, "claim", taker.owner, s) for r, s in zip(taken, started, strict=True)]
         self._record(c, notes, frames)
         for row, refusal in refused:
+            logger.error("ALARM plan=%s step=%s is refused at dispatch: %s", row.plan_id, row.key, refusal)
             self._fail_unstarted(c, row.plan_id, row, refusal)
             frames.pop(row.plan_id, None)
         return claims

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlmodel import col
 
 from bot.demo.seed import CONFIG as DEMO
-from bot.people import People
+from bot.people import People, Unsure
 from bot.policy import Actor
 from storage.claims import Claim, Taker
 from storage.config import SignoffConfig
@@ -69,9 +69,12 @@ class Everybody(People):
     def __init__(self, **groups: Sequence[str]) -> None:
         self.groups = groups
         self.shared = False  # whether the channel is open to other organisations
+        self.silent = False  # whether Slack does not answer
         self.barred: dict[str, str] = {}
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
+        if self.silent:
+            raise Unsure("I could not check who you are (silence), so nothing was done.")
         held = frozenset(group for group in self.groups if user in self.members(group))
         return Actor(TEAM, user, self.barred.get(user, ""), held)
 

@@ -1,0 +1,30 @@
+"""The whole matrix of who may decide: python -m tests.proof_matrix. Its tables are in tests/matrix.py."""
+
+import sys
+import time
+from collections import Counter
+
+from storage.engine import migrate, open_engine
+from storage.store import Store
+from tests.fakes import FakeClock
+from tests.matrix import ACTS, KINDS, STATES, Stage, trials
+
+
+def main() -> int:
+    engine = open_engine("sqlite://")
+    migrate(engine)
+    began, tally, wrong = time.monotonic(), Counter[str](), 0
+    for case, wanted, was in trials(Stage(Store(engine, FakeClock()))):
+        tally[was] += 1
+        if wanted != was:
+            wrong += 1
+            print(f"WRONG {case}: {was}, must be {wanted}")  # noqa: T201 # a command
+    said = ", ".join(f"{outcome} {number}" for outcome, number in sorted(tally.items()))
+    size = f"{len(KINDS)} kinds of people × {len(ACTS)} acts × {len(STATES)} states"
+    took = time.monotonic() - began
+    print(f"{size} = {tally.total()} decisions in {took:.0f} s, {wrong} wrong ({said})")  # noqa: T201 # a command
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
