@@ -32,7 +32,7 @@ def main() -> int:
 # Which verb of policy each command is.
 VERBS = {
     "demo": "run", "up": "run", "bot": "run", "plan": "look", "plans": "look", "show": "look",
-    "doctor": "look", "eval": "look", "runbook": "look", "worker": "look", "policy": "look",
+    "doctor": "look", "stats": "look", "eval": "look", "runbook": "look", "worker": "look", "policy": "look",
     "stop": "stop", "resume": "resume", "factor": "enrol", "approve": "relay", "audit": "audit",
 }  # fmt: skip
 

@@ -16,15 +16,16 @@ from bot.app import ANYTHING, build
 from bot.cards.blocks import pack
 from bot.hands import Bot
 from bot.listeners.clicks import CLICKS
-from bot.listeners.commands import WORDS
+from bot.listeners.commands import BARE, WORDS
 from bot.listeners.forms import FILLED, on_form
 from bot.listeners.home import HOME
 from bot.listeners.inbox import HANDLERS
+from bot.listeners.recurring import ACTS
 from bot.policy import ROLES, Actor, Allowed, Refused, authorize
 from storage.config import SignoffConfig
 from storage.errors import SignoffError
 from storage.store import Store
-from tests.fakes import Everybody, demo_config, messages, propose
+from tests.fakes import NOW, Everybody, demo_config, messages, propose
 
 pytestmark = pytest.mark.authorize
 ROOT = Path(__file__).parent.parent
@@ -111,13 +112,21 @@ def test_every_kind_of_delivery_has_a_test_here() -> None:
 @pytest.mark.parametrize("word", [*WORDS, "deploy"])
 @pytest.mark.parametrize("kind", ["command", "mention"])
 def test_every_word_asks(shut: Bot, spy: Spy, word: str, kind: str) -> None:
-    text = word if word in {"help", "list", "runbooks", "windows"} else f"{word} 1 because"
-    if word == "show":
-        text = "show 1"
-    refused(lambda: HANDLERS[kind](shut, body(shut.store, text=text)))
+    said = {"show": "show 1", "every": "every weekday at 02:00 deploy a"} | {w: w for w in BARE}
+    refused(lambda: HANDLERS[kind](shut, body(shut.store, text=said.get(word, f"{word} 1 because"))))
 
     assert spy.asked
     assert untouched(shut.store)
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_every_word_about_what_recurs_asks(shut: Bot, spy: Spy, act: str) -> None:
+    plain = {"said": "day", "cron": "0 2 * * *", "zone": "UTC", "next_at": NOW}
+    number = shut.store.recur("deploy a", **plain, team="T1", user="ANN", channel="C1")
+    shut.store.latest_run = lambda one: 1
+    refused(lambda: ACTS[act](shut, shut.store.one_recurring(number), " for 3 runs", "EVE"))
+
+    assert spy.asked
 
 
 @pytest.mark.parametrize("choice", ["retry", "take_over", "confirm", "ran", "again", ""])

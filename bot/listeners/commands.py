@@ -181,5 +181,5 @@ WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "every": every,
     "schedules": schedules,
 }
-LOOKS = {"help", "list", "show", "runbooks", "windows"}
+LOOKS = {"help", "list", "show", "runbooks", "windows", "schedules"}
 BARE = {"help", "list", "runbooks", "windows"}  # with more words behind them, they begin a wish
