@@ -38,6 +38,7 @@ proof: .venv/.installed-dev
 	$(BIN)/python -m tests.proof_matrix
 	$(BIN)/python -m tests.proof_model
 	$(BIN)/python -m tests.proof_process
+	$(BIN)/python -m tests.proof_zones
 	$(BIN)/python -m tests.proof_clicks 200
 	$(BIN)/python -m tests.proof_deliveries 10000 60
 	$(BIN)/python -m tests.proof_backup --kills 100

@@ -53,6 +53,7 @@ class Outbox:
     home: Callable[[str, str], Block] | None = None  # (person, their direct messages) → the home tab
     artifacts: Path | None = None  # where the workers of this machine keep the logs of their steps
     on_call: str = ""  # the user group that a question calls
+    site: str = ""  # the workspace's address, for links
     guides: bool = False  # whether there is a planner that a person can tell how to go on
     pace: Pace = field(default_factory=Pace)
 
@@ -145,7 +146,11 @@ class Outbox:
     def _card(self, message: Message, view: PlanView) -> None:
         now = self.store.clock()
         alive = bool(self.store.processes("workers"))
-        text, blocks = simple(view, now) if message.problem in UNUSABLE else card(view, now, workers=alive)
+        text, blocks = (
+            simple(view, now)
+            if message.problem in UNUSABLE
+            else card(view, now, workers=alive, site=self.site)
+        )
         self._post(message, view.thread, text, blocks)
         self.store.redraw_homes({view.requester, *view.approvers, *view.approved_by})
 

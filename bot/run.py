@@ -188,7 +188,9 @@ def make(
     enterprise, groups = str(known.get("enterprise_id") or ""), config.groups()
     people = People(client, str(known["team_id"]), enterprise=enterprise, groups=groups)
     drawn = homes(store, config, books, str(known["url"]), people)
-    outbox = Outbox(store, client, drawn, artifacts, config.policy.on_call, thinking[1] is not None)
+    outbox = Outbox(
+        store, client, drawn, artifacts, config.policy.on_call, str(known["url"]), thinking[1] is not None
+    )
     return Bot(store, config, people, outbox.open_view, books, *thinking, safe), outbox
 
 

@@ -1,8 +1,9 @@
 """Wall clocks: which zone people mean, which instant a time there is, and how an instant is said."""
 
 from datetime import UTC, date, datetime, time
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
+from storage.config import ZONES as KNOWN
 from storage.config import local
 from storage.errors import BadTime
 
@@ -19,12 +20,8 @@ AMBIGUOUS = {
     "bst": "Britain or Bangladesh",
     "cst": "Chicago, China or Cuba",
 }
-CITIES = {
-    name.rpartition("/")[2].replace("_", " ").lower(): name
-    for name in sorted(available_timezones())
-    if "/" in name
-}
-ZONES = {name.lower(): name for name in available_timezones()}
+CITIES = {name.rpartition("/")[2].replace("_", " ").lower(): name for name in sorted(KNOWN) if "/" in name}
+ZONES = {name.lower(): name for name in KNOWN}
 
 
 def place(words: str) -> str:

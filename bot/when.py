@@ -113,7 +113,7 @@ def _night(words: str, now: datetime, zone: str, windows: Mapping[str, Window]) 
 
 def _take_zone(words: str, zone: str) -> tuple[str, str]:
     """Cut the zone off first: libraries drop it silently."""
-    for iana in re.findall(r"[a-z]+/[a-z_/]+", words):
+    for iana in re.findall(r"[a-z]+/[a-z0-9_/+-]+", words):
         proper = ZONES.get(iana)
         if proper is None:
             raise BadTime(f"There is no time zone “{iana}”.")

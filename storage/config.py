@@ -54,8 +54,11 @@ def is_group(id_: str) -> bool:
     return id_.startswith("S")
 
 
+ZONES = frozenset(available_timezones())  # walks a directory: once
+
+
 def _zone(name: str) -> str:
-    if name not in available_timezones():
+    if name not in ZONES:
         raise ValueError(f"there is no time zone '{name}'; use an IANA name such as America/New_York")
     return name
 

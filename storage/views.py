@@ -48,6 +48,7 @@ class StepView:
     probing: bool = False
     withheld: str = ""  # why the bot gives it no permit
     held_by: int = 0  # the plan that holds its target
+    held_at: tuple[str, str] = ("", "")  # that plan's card: channel and message
     stopped: str = ""  # who stopped it, and why
     choices: tuple[str, ...] = ()  # what a person may answer to its failure
     progress: str = ""  # how far its attempt is
@@ -253,10 +254,13 @@ class Views(Stops):
             previews = {preview.key: preview for preview in rows(c, Preview, *mine)}
             return tuple(_unborn(step, previews.get(step.id)) for step in spec.steps)
         held = {target.name: target.plan_id for target in rows(c, Target)}
+        cards = rows(c, Message, col(Message.key).in_([f"card:{number}" for number in {*held.values()}]))
+        shown = {card.plan_id: (card.channel, card.ts) for card in cards}
         stops = {step.key: self._stopped(c, step) for step in steps if step.state == StepState.pending}
         stalled = plan.state == PlanState.stalled
         asking = {s.key for s in steps if s.state == StepState.failed} if stalled else set()
         views = (self._step_view(step, spec, held, steps, asking) for step in steps)
+        views = (replace(view, held_at=shown.get(view.held_by, ("", ""))) for view in views)
         return tuple(_held(view, stops.get(view.spec.id)) for view in views)
 
     def _step_view(

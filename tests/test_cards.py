@@ -392,6 +392,13 @@ def test_a_card_says_which_plan_holds_what_a_step_touches():
     assert "waits for plan 7, which holds what it touches" in blocks
 
 
+def test_a_card_links_to_the_plan_that_holds_what_a_step_touches():
+    found = StepView(step("s1"), held_by=7, held_at=("C1", "1700000000.000100"))
+    blocks = json.dumps(card(plan_view(found, state=PlanState.approved), NOW, site="https://x.slack.com/")[1])
+
+    assert "<https://x.slack.com/archives/C1/p1700000000000100|plan 7>" in blocks
+
+
 def test_a_card_shows_parameters_times_and_criteria():
     found = StepView(step("s1", success_criteria=[{"field": "failed", "op": "eq", "value": 0}],
                           schedule={"not_before": NOW, "zone": "America/New_York"}))  # fmt: skip

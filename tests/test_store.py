@@ -384,6 +384,7 @@ def test_a_second_plan_waits_for_what_it_touches(store):
     assert claim(store, two, "s1") is None
     assert due(store) == []
     assert store.view(two).step("s1").held_by == one
+    assert store.view(two).step("s1").held_at == ("C1", "")
     store.succeed(taken, ok(), actor="w1")
     assert targets(store) == []
     assert claim(store, two, "s1") is not None

@@ -12,6 +12,7 @@ from bot.windows import next_opening
 from storage.config import SignoffConfig, Window
 from storage.errors import BadTime
 from storage.rules import DAYS
+from tests.proof_zones import SHORT, prove
 
 NIGHTLY = Window(start=time(2), hours=2, zone="America/New_York")
 WEEKEND = Window(days=("sat",), start=time(22), hours=6, zone="America/New_York")
@@ -385,3 +386,15 @@ def test_a_window_that_closes_too_soon_is_left_to_the_next_opening():
     assert next_opening(window, now, timedelta(hours=1))[0] == at("2026-11-17 07:00")
     with pytest.raises(BadTime, match="never opens long enough"):
         next_opening(window, now, timedelta(hours=3))
+
+
+@pytest.mark.parametrize("zone", ["America/Port-au-Prince", "Etc/GMT+5", "America/Argentina/Buenos_Aires"])
+def test_a_zone_is_known_whatever_stands_in_its_name(zone):
+    assert resolve(f"2026-11-17 02:00 in {zone}", WINTER, zone="UTC", windows={}).zone == zone
+
+
+def test_around_every_change_of_the_clocks_there_is_one_instant_or_a_question():
+    count = prove(SHORT)  # every zone: python -m tests.proof_zones
+
+    assert count.transitions > 200
+    assert count.wrong == []

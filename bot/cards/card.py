@@ -5,7 +5,20 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from bot.cards.blocks import LIMIT, Block, actions, button, context, escape, pack, rich, section, size
+from bot.cards.blocks import (
+    LIMIT,
+    Block,
+    actions,
+    button,
+    context,
+    escape,
+    linked,
+    pack,
+    permalink,
+    rich,
+    section,
+    size,
+)
 from bot.cards.facts import questions
 from bot.cards.words import FAILURE, lasting, standing, timing, title, took, waiting
 from bot.foreign import clip, inert
@@ -33,12 +46,15 @@ SAID = {"True": "yes", "False": "no"}
 TASKS = 50  # in one plan block; a rollback of a long plan shows its undo steps alone
 
 
-def card(view: PlanView, now: datetime, *, workers: bool = True) -> tuple[str, list[Block]]:
-    """Fallback text and blocks. Details go first, then outputs, then words, until it fits."""
+def card(view: PlanView, now: datetime, *, workers: bool = True, site: str = "") -> tuple[str, list[Block]]:
+    """Fallback text and blocks. Details go first, then outputs, then words, until it fits.
+
+    `site` is the workspace's address, for links to other plans.
+    """
     blocks: list[Block] = []
     for shown, room in (({"details", "output"}, 600), ({"output"}, 600), (set[str](), 600), (set[str](), 80)):
         tasks, told = _plan(view, now, shown, room), facts(view, workers=workers, room=room)
-        blocks = [tasks, *told, *_buttons(view)]
+        blocks = [tasks, *told, *holders(view, site), *_buttons(view)]
         if size(blocks) <= LIMIT:
             break
     return _text(view, now), blocks
@@ -140,6 +156,13 @@ def _check(check: Check) -> str:
 def _undo(view: PlanView, key: str, way: str) -> str:
     undo = [u for u in (view.spec.rollback if view.spec else ()) if u.undoes == key]
     return f" ({title(undo[0])})" if undo and way == "rollback" else ""
+
+
+def holders(view: PlanView, site: str) -> list[Block]:
+    """The plans that hold what waiting steps touch, with the way to them."""
+    held = {s.held_by: s.held_at for s in view.steps if s.held_by and s.state == StepState.pending}
+    links = [linked(permalink(site, *at), f"plan {number}") for number, at in held.items()]
+    return [context(f":lock: Waits for {', '.join(links)}, which holds what it touches")] if links else []
 
 
 def facts(view: PlanView, *, workers: bool, room: int = 600) -> list[Block]:
