@@ -14,7 +14,7 @@ from slack_sdk.errors import SlackApiError, SlackRequestError
 
 from bot.attachments import attachments, read_log
 from bot.cards.blocks import Block, section
-from bot.cards.card import card, editing, simple
+from bot.cards.card import card, cut, editing, in_full, simple
 from bot.cards.thread import message as thread_message
 from bot.cards.thread import needless, notice
 from bot.cards.timeline import timeline
@@ -152,6 +152,9 @@ class Outbox:
             else card(view, now, workers=alive, site=self.site)
         )
         self._post(message, view.thread, text, blocks)
+        if view.state == PlanState.proposed and cut(view, now):
+            key = f"plan:{view.id}:{view.revision}"
+            self.store.attach(key, plan_id=view.id, channel=message.channel)
         self.store.redraw_homes({view.requester, *view.approvers, *view.approved_by})
 
     def _thread(self, message: Message, view: PlanView) -> None:
@@ -170,7 +173,7 @@ class Outbox:
 
     def _file(self, message: Message, view: PlanView) -> None:
         """A log or the timeline, as a file in the thread. A half-sent one is looked for by its name."""
-        name, data = self._drawn(view) if not message.text else self._log(message)
+        name, data = self._log(message) if message.text else self._drawn(message, view)
         thread = view.thread or view.card
         if data and not (message.sending and self._has_file(message.channel, thread, name)):
             self.store.sending(message)
@@ -179,7 +182,10 @@ class Outbox:
             )
         self._shown(message, "")
 
-    def _drawn(self, view: PlanView) -> tuple[str, bytes]:
+    def _drawn(self, message: Message, view: PlanView) -> tuple[str, bytes]:
+        if message.key.startswith("plan:"):
+            text = self.store.redact.text(in_full(view))
+            return f"plan-{view.id}-revision-{view.revision}.txt", text.encode()
         typical = {(c.worker, c.action): c.typical for c in self.store.contracts()}
         known = {s.spec.id: typical.get((s.spec.worker, s.spec.action), 0.0) for s in view.steps}
         return f"plan-{view.id}-timeline.png", timeline(view, known)

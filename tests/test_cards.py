@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.cards.blocks import LIMIT, escape, pack, size
-from bot.cards.card import card, simple
+from bot.cards.card import card, cut, in_full, simple
 from bot.cards.editing import edit_form, edited, field_errors
 from bot.cards.home import Scene, home
 from bot.cards.modal import read_values, reject_form
@@ -648,3 +648,36 @@ def test_a_plan_of_one_read_says_its_result_once():
     assert not needless("decision", view, happening("approve"))
     assert not needless("outcome", replace(view, outcome="failed"), happening("fail", step="s1"))
     assert not needless("outcome", replace(view, steps=(seen, seen)), happening("succeed", step="s1"))
+
+
+# Previews, and plans that do not fit
+
+
+def test_previews_stand_collapsed_under_the_plan_and_not_twice():
+    found = StepView(step("s1"), preview="+ image v2\n- image v1")
+    _, blocks = card(plan_view(found), NOW)
+    (box,) = [block for block in blocks if block["type"] == "container"]
+
+    check_message("x", blocks, most_text=UPDATE_TEXT)
+    assert (box["is_collapsible"], box["default_collapsed"]) == (True, True)
+    assert box["child_blocks"][0]["text"]["text"] == "> + image v2\n> - image v1"
+    assert "Would do" not in json.dumps(blocks)
+
+
+@pytest.mark.parametrize("count", [1, 10, 50])
+def test_a_plan_of_any_length_fits_and_what_has_no_room_goes_into_a_file(count):
+    steps = [StepView(step(f"s{n}", purpose=f"Do part {n}"), preview="x" * 400) for n in range(count)]
+    view = plan_view(*steps)
+    text, blocks = card(view, NOW)
+    whole = in_full(view)
+
+    check_message(text, blocks, most_text=UPDATE_TEXT)
+    assert len(blocks[0]["tasks"]) == count
+    assert cut(view, NOW) is (count > 10)
+    assert all(f"Do part {n}\n" in whole and "If it fails" in whole for n in range(count))
+
+
+def test_the_planners_note_is_marked_as_one():
+    _, blocks = card(plan_view(note="I chose canary"), NOW)
+
+    assert "Planner's note: I chose canary" in json.dumps(blocks)

@@ -18,7 +18,7 @@ from bot.pace import BURST, EVERY, POST, UPDATE, UPDATES, Pace
 from storage.engine import migrate, open_engine
 from storage.errors import SignoffError
 from storage.store import Store
-from tests.fakes import CONTRACTS, FakeClock, approve, bad, plan_spec, take, taker, terms
+from tests.fakes import CONTRACTS, FakeClock, approve, bad, ok, plan_spec, step, take, taker, terms
 
 CHANNEL = "C0OPS"
 HOME = {"type": "home", "blocks": [{"type": "header", "text": {"type": "plain_text", "text": "Signoff"}}]}
@@ -362,3 +362,31 @@ def test_a_report_cannot_make_the_bot_show_a_file_that_is_no_log(tmp_path):
     ]
 
     assert [read_log(str(path), root) for path in paths] == ["it broke"] + [""] * 7
+
+
+def test_a_plan_that_does_not_fit_has_its_file_in_the_thread(outbox, workspace):
+    steps = [step(f"s{n}", purpose=f"Do part {n} of it", parameters={"service": "a"}) for n in range(50)]
+    outbox.store.publish(CONTRACTS.values())
+    plan_id = outbox.store.request("deploy a", team="T1", user="U0ANN", channel=CHANNEL)
+    outbox.store.propose(plan_id, plan_spec(*steps), terms(), author="planner")
+    outbox.speak()
+    outbox.speak()
+
+    file = workspace.person("U0ANN").file(f"plan-{plan_id}-revision-1.txt")
+
+    assert file["lines_more"] > 50
+
+
+def test_an_estimate_comes_from_what_a_step_took_lately(outbox, clock):
+    store = outbox.store
+    for _ in range(3):
+        plan_id = proposed(store)
+        approve(store, plan_id)
+        taken = take(store, plan_id, "s1")
+        clock.advance(200)
+        store.succeed(taken, ok(), actor="w1")
+
+    found = {contract.action: contract.typical for contract in store.contracts()}
+
+    assert found["deploy"] == 200
+    assert found["backup"] == 60

@@ -20,6 +20,7 @@ from bot.cards.blocks import (
     size,
 )
 from bot.cards.facts import questions
+from bot.cards.previews import previews, written
 from bot.cards.words import FAILURE, lasting, standing, timing, title, took, waiting
 from bot.foreign import clip, inert
 from bot.planner.asking import Form
@@ -43,21 +44,41 @@ STATUS = {
 
 
 SAID = {"True": "yes", "False": "no"}
+LAYERS: tuple[tuple[set[str], int], ...] = (
+    ({"boxes", "details", "output"}, 600),
+    ({"details", "output"}, 600),
+    ({"output"}, 600),
+    (set(), 600),
+    (set(), 80),
+)
 TASKS = 50  # in one plan block; a rollback of a long plan shows its undo steps alone
 
 
 def card(view: PlanView, now: datetime, *, workers: bool = True, site: str = "") -> tuple[str, list[Block]]:
-    """Fallback text and blocks. Details go first, then outputs, then words, until it fits.
+    """Fallback text and blocks. Boxes go first, then details, outputs, words, until it fits.
 
     `site` is the workspace's address, for links to other plans.
     """
     blocks: list[Block] = []
-    for shown, room in (({"details", "output"}, 600), ({"output"}, 600), (set[str](), 600), (set[str](), 80)):
+    for shown, room in LAYERS:
         tasks, told = _plan(view, now, shown, room), facts(view, workers=workers, room=room)
-        blocks = [tasks, *told, *holders(view, site), *_buttons(view)]
+        boxes = previews(view) if "boxes" in shown else []
+        blocks = [tasks, *told, *boxes, *holders(view, site), *_buttons(view)]
         if size(blocks) <= LIMIT:
             break
     return _text(view, now), blocks
+
+
+def cut(view: PlanView, now: datetime) -> bool:
+    """Whether the card has no room for what people must read: the plan goes beside it as a file."""
+    whole = [_plan(view, now, {"details", "output"}, 600), *facts(view, workers=True), *_buttons(view)]
+    return size(whole) > LIMIT
+
+
+def in_full(view: PlanView) -> str:
+    """Every step of the plan with all that an approver must know."""
+    steps = enumerate(view.steps, 1)
+    return written(view, [(f"{n}. {title(step.spec)}", details(view, step, room=5000)) for n, step in steps])
 
 
 def simple(view: PlanView, now: datetime) -> tuple[str, list[Block]]:
@@ -96,8 +117,9 @@ def _plan(view: PlanView, now: datetime, shown: set[str], room: int) -> Block:
 def _task(view: PlanView, step: StepView, number: int, now: datetime, shown: set[str], room: int) -> Block:
     title_ = clip(f"{number}. {_title(step, now)}", 150 if shown else max(room // 10, 40))
     made: Block = {"task_id": step.spec.id, "title": title_, "status": STATUS[step.state]}
+    boxed = "boxes" in shown and bool(previews(view))
     if "details" in shown:
-        made["details"] = rich(clip(details(view, step), 900))
+        made["details"] = rich(clip(details(view, step, room=0 if boxed else 500), 900))
     if step.report and "output" in shown:
         made["output"] = rich(clip(step.report.summary + (f" ({took(step)})" if took(step) else ""), 600))
     return made
@@ -129,8 +151,8 @@ def _said(value: JsonValue) -> str:
     )
 
 
-def details(view: PlanView, step: StepView) -> str:
-    """What, with which worker, when, what must hold, and what happens on failure."""
+def details(view: PlanView, step: StepView, *, room: int = 500) -> str:
+    """What, with which worker, when, what must hold, what happens on failure; room for its preview."""
     spec = step.spec
     lines = [f"{spec.worker} · {spec.action}"]
     if spec.parameters:
@@ -140,8 +162,8 @@ def details(view: PlanView, step: StepView) -> str:
     criteria = dict.fromkeys(c if isinstance(c, str) else c.name or _check(c) for c in spec.success_criteria)
     if criteria:
         lines.append(f"Must hold: {', '.join(criteria)}")
-    if step.preview:
-        lines.append(f"Would do: {clip(step.preview, 500)}")
+    if step.preview and room:
+        lines.append(f"Would do: {clip(step.preview, room)}")
     if not step.undo:
         lines.append(
             f"If it fails: {FAILURE[spec.failure_action]}{_undo(view, spec.id, spec.failure_action)}"
@@ -207,7 +229,7 @@ def _thinking(view: PlanView) -> str:
 
 def _asked(view: PlanView, room: int) -> str:
     said, note = escape(clip(view.text, min(room, 200))), escape(clip(view.note, min(room, 300)))
-    return f"Asked by <@{view.requester}>: “{said}” · {note}"
+    return f"Asked by <@{view.requester}>: “{said}”" + (f" · Planner's note: {note}" if note else "")
 
 
 def _approval(view: PlanView) -> str:
