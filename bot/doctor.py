@@ -1,7 +1,11 @@
 """`signoff doctor`: what is configured, what is missing, and how to mend it."""
 
+import socket
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Literal
 
 from slack_sdk import WebClient
@@ -9,6 +13,7 @@ from slack_sdk.errors import SlackApiError
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.config import BotSettings
+from bot.listeners.web import PATH
 from bot.planner import runbooks
 from bot.run import web_client
 from storage.config import SignoffConfig, read_config
@@ -46,7 +51,7 @@ def examine(settings: BotSettings) -> Iterator[Finding]:
     yield _runbooks(config)
     yield from _database(settings)
     yield _bot_token(settings)
-    yield _app_token(settings)
+    yield _http_mode(settings) if settings.http_port else _app_token(settings)
     yield _model(settings, config)
 
 
@@ -111,6 +116,35 @@ def _app_token(settings: BotSettings) -> Finding:
         mend = "make a new app-level token with the scope connections:write"
         return Finding("Slack app token", "missing", f"not accepted: {_code(error)}", mend)
     return Finding("Slack app token", "ok", "Socket Mode can be opened")
+
+
+def _http_mode(settings: BotSettings) -> Finding:
+    """Signed requests: the secret, and whether the port is ours to listen on, or the bot's already."""
+    place = f"http://{settings.http_host}:{settings.http_port}{PATH}"
+    if not settings.slack_signing_secret.get_secret_value().strip():
+        mend = "Basic Information → App Credentials → Signing Secret"
+        return Finding("HTTP mode", "missing", "SLACK_SIGNING_SECRET is not set", mend)
+    try:
+        with socket.create_server((settings.http_host, settings.http_port)):
+            pass
+    except OSError as error:
+        if _answers(place):
+            return Finding("HTTP mode", "ok", f"a bot answers at {place}")
+        return Finding("HTTP mode", "missing", f"{place}: {error.strerror}", "set SIGNOFF_HTTP_PORT, _HOST")
+    url = "your proxy's address of it as Request URL of commands, interactivity and events in the manifest"
+    return Finding("HTTP mode", "ok", f"ready for {place}; give Slack {url}, and socket_mode_enabled: false")
+
+
+def _answers(place: str) -> bool:
+    """Whether what listens there refuses an unsigned request, as the bot does."""
+    try:
+        with urllib.request.urlopen(place, b"unsigned", timeout=3):  # noqa: S310 # our own address
+            return False
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code == HTTPStatus.UNAUTHORIZED
+    except OSError:
+        return False
 
 
 def _model(settings: BotSettings, config: SignoffConfig) -> Finding:

@@ -1,5 +1,6 @@
 """HTTP mode: Slack's signed requests reach the bot as Socket Mode's do, and nobody else's do."""
 
+import socket
 import time
 import urllib.error
 import urllib.request
@@ -13,6 +14,7 @@ from slack_sdk.signature import SignatureVerifier
 
 from bot.app import build
 from bot.config import BotSettings
+from bot.doctor import _http_mode
 from bot.hands import Bot
 from bot.listeners.inbox import handle_all
 from bot.listeners.web import LARGEST, PATH, serving
@@ -102,6 +104,38 @@ def test_a_click_is_committed_before_it_is_answered(ann: Person, bot: Bot) -> No
 
     assert ann.clicks("approve").acked
     assert [delivery.kind for delivery in bot.store.unhandled()] == ["click"]
+
+
+def test_a_form_is_answered_in_the_same_request(ann: Person, bot: Bot) -> None:
+    bot.store.publish(CONTRACTS.values())
+    plan_id = bot.store.request("deploy a", team="T0LOCAL", user="U0ANN", channel="C0OPS")
+    bot.store.propose(plan_id, plan_spec(), terms(), author="planner")
+    make(bot.store, bot.people._client, CONFIG)[1].speak()
+    ann.clicks("reject")
+    handle_all(bot)
+
+    refused = ann.fills({"reason": "   "})
+    done = ann.fills({"reason": "not today"})
+
+    assert refused.errors == {"reason": "Please say why; the requester reads this."}
+    assert (done.acked, done.errors) == (True, {})
+    assert bot.store.view(plan_id).reason == "not today"
+
+
+def test_the_doctor_knows_http_mode(url: str, bot: Bot) -> None:
+    port = int(url.split(":")[2].partition("/")[0])
+    good = BotSettings(http_port=port)
+    good = good.model_copy(update={"slack_signing_secret": SecretStr("s")})
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        taken = good.model_copy(update={"http_port": other.getsockname()[1]})
+        found = [_http_mode(settings) for settings in (good, taken)]
+    free = good.model_copy(update={"http_port": taken.http_port})
+    blank = good.model_copy(update={"slack_signing_secret": SecretStr(" ")})
+
+    assert [finding.state for finding in found] == ["ok", "missing"]
+    assert "a bot answers at" in found[0].text
+    assert "ready for" in _http_mode(free).text
+    assert _http_mode(blank).text == "SLACK_SIGNING_SECRET is not set"
 
 
 def test_what_is_not_signed_now_with_our_secret_is_refused_unread(
