@@ -114,14 +114,15 @@ def closed(found: Case, fact: Fact, lasts: timedelta, now: datetime) -> str:
 def _asked(config: SignoffConfig, fact: Fact, some: Sequence[Rule]) -> list[Quorum]:
     requires = [(rule.require, str(rule)) for rule in some if rule.require]
     if requires:
-        return [_quorum(config, r.approvals, config.people.expand(r.of), why) for r, why in requires]
+        return [_quorum(config, r.approvals, r.of, why) for r, why in requires]
     if not fact.changes or any(rule.allow for rule in some):
         return []
     return [_quorum(config, getattr(config.policy.approvals, fact.risk), (), fact.why)]
 
 
-def _quorum(config: SignoffConfig, needed: int, of: tuple[str, ...], why: str) -> Quorum:
-    return Quorum(needed=needed, of=of or config.people.approvers, general=not of, why=why)
+def _quorum(config: SignoffConfig, needed: int, names: tuple[str, ...], why: str) -> Quorum:
+    of = config.people.expand(names) if names else config.people.approvers
+    return Quorum(needed=needed, of=of, general=not names, why=why)
 
 
 def _lenient(fact: Fact, some: Sequence[Rule]) -> bool:

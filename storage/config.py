@@ -116,14 +116,15 @@ class Freeze(Document):
         return (moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(self.zone))).astimezone(UTC)
 
 
+RoleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
+
+
 class People(Document):
     """Slack ids: of users (U…, W…), and of user groups (S…) whose members Slack is asked for."""
 
     approvers: tuple[str, ...] = ()
     admins: tuple[str, ...] = ()
-    roles: dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")], tuple[str, ...]] = Field(
-        default_factory=dict
-    )
+    roles: dict[RoleName, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)
 
     def expand(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The ids behind these ids and roles, each once."""

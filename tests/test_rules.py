@@ -1,6 +1,7 @@
 """The rules of signoff.toml: which speak of a plan, what they ask together, and what the card says of it."""
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -228,6 +229,26 @@ def test_a_policy_that_does_not_parse_is_refused_with_its_place(tmp_path: Path, 
         read_config(path)
 
     assert said in str(caught.value)
+
+
+def test_a_role_without_people_is_no_way_round_a_rule(tmp_path: Path):
+    path = tmp_path / "signoff.toml"
+    path.write_text('[people]\napprovers = ["BOB"]\n[people.roles]\ndba = []\n')
+
+    with pytest.raises(BadConfig, match=r"people\.roles\.dba"):
+        read_config(path)
+
+
+def test_the_examples_of_the_page_parse(tmp_path: Path):
+    page = (Path(__file__).parent.parent / "docs" / "policy.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    path = tmp_path / "signoff.toml"
+    path.write_text("\n".join(blocks))
+
+    found = read_config(path)
+
+    assert len(blocks) > 4
+    assert len(found.policy.rules) > 4
 
 
 # on the card, and at the click
