@@ -183,6 +183,10 @@ class Outbox:
         self._shown(message, "")
 
     def _drawn(self, message: Message, view: PlanView) -> tuple[str, bytes]:
+        if message.key.startswith("runbook:"):
+            event = self.store.event(message.plan_id, message.seq)
+            data = event.data if event else {}
+            return f"{data.get('name', 'runbook')}.yml", str(data.get("text", "")).encode()
         if message.key.startswith("plan:"):
             text = self.store.redact.text(in_full(view))
             return f"plan-{view.id}-revision-{view.revision}.txt", text.encode()

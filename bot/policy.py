@@ -50,6 +50,7 @@ ROLES: dict[str, frozenset[str]] = {
     "answer": frozenset({"requester", "approver"}),
     "resolve": frozenset({"asked"}),
     "take_over": frozenset({"asked"}),
+    "save": frozenset({"requester", "approver"}),
     "break_glass": frozenset({"glass"}),
     "review": frozenset({"approver", "admin"}),
     "look": frozenset({"member", "operator"}),

@@ -27,6 +27,7 @@ THREAD = {
     "stall": "question",
     "decide": "review",
     "finish": "summary",
+    "save": "saved",
 }
 URGENT = frozenset(
     {

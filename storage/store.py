@@ -8,9 +8,12 @@ from storage.lateness import Lateness
 from storage.recovery import RecoveryVerbs
 from storage.recurrences import Recurrences
 from storage.reviews import Reviews
+from storage.saving import Saving
 from storage.takeover import TakeOver
 from storage.views import Views
 
 
-class Store(RecoveryVerbs, Lateness, Recurrences, Clarifying, Reviews, TakeOver, Glass, Views, Counts, Desk):
+class Store(
+    RecoveryVerbs, Lateness, Recurrences, Clarifying, Reviews, Saving, TakeOver, Glass, Views, Counts, Desk
+):
     """The table at which bot and workers sit."""

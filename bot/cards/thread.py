@@ -6,6 +6,7 @@ from functools import partial
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, section
 from bot.cards.escalation import advice, answered, asking, mention, settled, silent
+from bot.cards.keeping import save_button, saved
 from bot.cards.words import OUTCOMES, doer, lasting, standing, title, took
 from bot.foreign import clip
 from bot.planner.closing import told
@@ -41,6 +42,7 @@ def message(
         "changes": _changes,
         "waits": _waits,
         "overrun": _overrun,
+        "saved": saved,
         "review": partial(_review, on_call=on_call, guides=guides),
     }
     lines, more = drawings[kind](silent(view) if settled(answer) else view, event)
@@ -163,7 +165,7 @@ def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
     again = actions(
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
     )
-    return lines, [] if good else [again]
+    return lines, [save_button(view)] if good else [again]
 
 
 def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:

@@ -7,6 +7,7 @@ from typing import Any
 from bot.cards.blocks import PREFIX
 from bot.cards.editing import edit_form
 from bot.cards.facts import clarify_form
+from bot.cards.keeping import save_form
 from bot.cards.modal import code_form, reject_form
 from bot.clarifying import asked
 from bot.hands import Bot
@@ -15,6 +16,7 @@ from bot.listeners.codes import enrolled
 from bot.listeners.home import HOME
 from bot.permits import stricter, timely, today
 from bot.policy import Actor
+from bot.saving import savable
 from storage.errors import Conflict, NotAllowed, NotFound
 from storage.factors import Proof
 from storage.states import PlanState
@@ -102,6 +104,15 @@ def clarify(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any
     return ""
 
 
+def keep(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    """The form that makes a runbook of a plan that went well."""
+    bot.demand(body["user"], "save", view)
+    if not savable(view):
+        raise Conflict("Only a plan that went well becomes a runbook.")
+    bot.open_view(body["trigger"], save_form(view))
+    return ""
+
+
 def resolve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     actor = bot.demand(body["user"], "resolve", view)
     bot.store.resolve(view.id, value["s"], value["choice"], user=actor.user)
@@ -132,5 +143,6 @@ CLICKS: dict[str, Callable[[Bot, dict[str, Any], PlanView, dict[str, Any]], str]
     "answer": answer,
     "resolve": resolve,
     "clarify": clarify,
+    "save": keep,
     "plan": again,
 }

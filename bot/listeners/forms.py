@@ -17,6 +17,7 @@ from bot.listeners.revising import put
 from bot.people import Unsure
 from bot.planner.changes import joined
 from bot.planner.runbooks import NoPlan
+from bot.saving import save
 from storage.errors import InvalidPlan, SignoffError
 from storage.views import PlanView
 
@@ -35,8 +36,8 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
         view = bot.store.view(int(meta["p"]))
         if form["callback_id"] in ANSWERS:
             return ANSWERS[form["callback_id"]](bot, user, view, str(meta["s"]), values)
-        if form["callback_id"] == "clarify":
-            return inform(bot, user, view, values)
+        if form["callback_id"] in FACTS:
+            return FACTS[form["callback_id"]](bot, user, view, values)
         if coded(form, values):
             return confirm(bot, user, view, {"r": int(meta["r"]), "d": str(meta["d"])}, values["code"])
         done = {"edit": amend, "reject": reject}[form["callback_id"]]
@@ -103,6 +104,7 @@ def reviewed(bot: Bot, body: dict[str, Any]) -> str:
     return f"You rejected plan {view.id}; <@{view.requester}> reads why."
 
 
+FACTS = {"clarify": inform, "save": save}
 FILLED = {"wish": wished, "halt": halted, "review": reviewed}
 
 
