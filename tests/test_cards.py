@@ -361,8 +361,8 @@ def test_an_unknown_step_asks_until_it_is_resolved(state, probing, offered):
     assert buttons(blocks) == offered
 
 
-@pytest.mark.parametrize(("outcome", "offered"), [("succeeded", []), ("failed", ["plan_again"])])
-def test_what_did_not_work_can_be_planned_again(outcome, offered):
+@pytest.mark.parametrize(("outcome", "offered"), [("succeeded", ["save"]), ("failed", ["plan_again"])])
+def test_what_worked_can_be_saved_and_what_did_not_planned_again(outcome, offered):
     _, blocks = message("summary", plan_view(state=PlanState.done, outcome=outcome), happening("finish"), NOW)
 
     assert buttons(blocks) == offered
