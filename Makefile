@@ -52,6 +52,8 @@ crash: .venv/.installed-dev
 
 bench: .venv/.installed-dev
 	$(BIN)/python -m tests.bench_engine
+	$(BIN)/python -m tests.bench_growth
+	$(BIN)/python -m tests.bench_product
 	$(BIN)/python -m tests.bench_backup
 	$(BIN)/python -m tests.bench_ack
 

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Event
@@ -232,12 +232,12 @@ def spin(
     """Run each loop in a thread; the first one that breaks ends them all."""
 
     def turning(work: Callable[[], None]) -> None:
-        bell = Bell(store.engine)
-        while not stop.is_set():
-            if orphaned():
-                stop.set()
-            work()
-            bell.wait(TICK, stop.is_set)
+        with closing(Bell(store.engine)) as bell:
+            while not stop.is_set():
+                if orphaned():
+                    stop.set()
+                work()
+                bell.wait(TICK, stop.is_set)
 
     with ThreadPoolExecutor(len(loops), "loop") as pool:
         turns = [pool.submit(turning, work) for work in loops]

@@ -120,6 +120,14 @@ class Bell:
         self._heard: Any = None
         self._listener: psycopg.Connection[Any] | None = None
 
+    def close(self) -> None:
+        """Give back what it listens with."""
+        if self._heard:
+            self._heard[0].close()
+        if self._listener:
+            self._listener.close()
+        self._heard = self._listener = None
+
     def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
         """Return at the next commit, or after that many seconds, or when stopped."""
         self._wait(time.monotonic() + seconds, stopped)

@@ -7,7 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from storage.contract import Check
-from storage.spec import PlanSpec, Schedule, StepSpec, UndoSpec, holds, reference, resolve, utc
+from storage.spec import PlanSpec, Retries, Schedule, StepSpec, UndoSpec, holds, reference, resolve, utc
 from tests.fakes import plan_spec, step, undo
 
 SPEC = plan_spec(step("s1"), step("s2", depends_on=("s1",)), rollback=(undo("u1", "s1"),))
@@ -80,6 +80,15 @@ def test_an_effect_of_a_plan_changes_the_digest(field):
 @pytest.mark.parametrize("part", ["not_before", "not_after"])
 def test_both_ends_of_a_schedule_are_effects(part):
     assert with_step(schedule={part: TWO}).digest() != SPEC.digest()
+
+
+def test_retries_that_make_no_sense_are_refused_with_their_place():
+    for part, value in (("attempts", -1), ("attempts", 0), ("wait", -0.5)):
+        with pytest.raises(ValidationError) as refused:
+            Retries.model_validate({part: value})
+        (found,) = refused.value.errors()
+        assert found["loc"] == (part,)
+        assert "greater than or equal to" in found["msg"]
 
 
 @pytest.mark.parametrize("part", [{"attempts": 4}, {"wait": 6}])

@@ -159,6 +159,7 @@ class Clock:
         while not self._stop.is_set():
             self._bell.wait(TICK, self._stop.is_set)
             self._wake.set()
+        self._bell.close()
 
     def _set_alarm(self) -> None:
         due = self.attempts.store.next_due()
