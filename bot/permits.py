@@ -23,11 +23,13 @@ logger = logging.getLogger(__name__)
 def permit(bot: Bot) -> None:
     """Fresh leave for each changing step that is due, unless something has come between."""
     for step in bot.store.unpermitted():
-        reason = obstacle(bot, bot.store.view(step.plan_id), step)
+        view = bot.store.view(step.plan_id)
+        reason = obstacle(bot, view, step)
         if reason:
             bot.store.withhold(step.id or 0, reason, actor="bot")
         else:
-            bot.store.permit(step.id or 0, actor="bot")
+            checked = {"policy": bot.config.version(), "approvers": [*view.approved_by]}
+            bot.store.permit(step.id or 0, actor="bot", checked=checked)
 
 
 def obstacle(bot: Bot, view: PlanView, step: Step) -> str:

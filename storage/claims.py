@@ -1,5 +1,7 @@
 """Claims: leave to run one attempt, what it demands, and how it ends. Statements and pure functions."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -211,10 +213,21 @@ def end_values(ending: Ending, not_before: datetime | None, now: datetime) -> di
     }
 
 
+def started(row: Any) -> dict[str, Any]:
+    """What the journal tells of a START: which attempt, of which effects, on what."""
+    return {"step": row.key, "attempt": row.attempt + 1, "digest": row.digest, "target": row.target}
+
+
 def ended(ending: Ending, actor: str) -> Note:
     claim = ending.claim
     data = {"step": claim.key, "attempt": claim.attempt, "summary": ending.report.summary}
+    data["report"] = report_hash(ending.report.model_dump(mode="json"))
     return Note(claim.plan_id, ending.verb, actor, data | ({"asks": True} if ending.choice else {}))
+
+
+def report_hash(body: Mapping[str, Any]) -> str:
+    """Names the whole report, of which the journal tells the summary. Not every report is canonical JSON."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 def opened(taken: Sequence[Any], owner: str, now: datetime) -> list[dict[str, Any]]:

@@ -213,9 +213,11 @@ class PlanVerbs(Carrying, Factors, Billing):
             raise NotAllowed(f"Policy does not allow this plan: {'; '.join(demands.denied)}.")
         factor = self._spend(c, user, proof, demanded=demands.second_factor)
         row = {**who, "held": " ".join(sorted({user, *held})), "factor": factor}
+        row["shown"] = self._shown(c, plan)
         self._add_approval(c, plan, current, row)
         given = rows(c, Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
         data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed, **more}
+        data |= {"policy": who["policy"], "shown": row["shown"], "permits": permits}
         data |= {"factor": factor} if factor else {}
         short = any(quorum.short(approval.held.split() for approval in given) for quorum in demands.quorums)
         if len(given) < current.needed or short:
@@ -292,7 +294,6 @@ class PlanVerbs(Carrying, Factors, Billing):
             "digest": current.digest,
             "at": self.clock(),
         }
-        row["shown"] = self._shown(c, plan)
         try:
             with c.begin_nested():
                 c.execute(insert(Approval).values(**row))

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, func, select, update
@@ -30,6 +31,7 @@ from storage.claims import (
     mismatch,
     opened,
     refers,
+    started,
     still_held,
 )
 from storage.contract import Check
@@ -111,14 +113,14 @@ class StepVerbs(PlanVerbs):
         """Try again later; the time lies in a column, not in a timer."""
         return self._end(Ending(claim, "retry", report, wait), actor)
 
-    def permit(self, step_id: int, *, actor: str) -> None:
-        """The bot's fresh leave to run one changing step."""
+    def permit(self, step_id: int, *, actor: str, checked: Mapping[str, Any] = MappingProxyType({})) -> None:
+        """The bot's fresh leave to run one changing step; what was looked at goes on record."""
         with self._write() as c:
             step = self._step(c, step_id)
             plan, until = self._touch(c, step.plan_id), self.clock() + PERMIT
             values = {"permit_until": until, "withheld": ""}
             c.execute(update(Step).where(col(Step.id) == step_id).values(**values))
-            self._journal(c, plan, "permit", actor=actor, data={"step": step.key})
+            self._journal(c, plan, "permit", actor=actor, data={"step": step.key, **checked})
 
     def withhold(self, step_id: int, reason: str, *, actor: str) -> None:
         """No permit now: the step waits, and card and thread say why. The same reason is said once."""
@@ -195,8 +197,7 @@ class StepVerbs(PlanVerbs):
                 taken.append(row)
         claims = self._claims(c, taken, frames)
         self._begin(c, taken, taker, frames)
-        started = [{"step": row.key, "attempt": row.attempt + 1} for row in taken]
-        notes += [Note(r.plan_id, "claim", taker.owner, s) for r, s in zip(taken, started, strict=True)]
+        notes += [Note(row.plan_id, "claim", taker.owner, started(row)) for row in taken]
         self._record(c, notes, frames)
         for row, refusal in refused:
             logger.error("ALARM plan=%s step=%s is refused at dispatch: %s", row.plan_id, row.key, refusal)

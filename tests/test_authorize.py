@@ -7,6 +7,7 @@ import pytest
 from bot.policy import ROLES, Actor, Allowed, Refused, authorize, entitled, only_later, terms
 from storage.config import SignoffConfig
 from storage.demands import Demands, Glass, Quorum
+from storage.spec import PlanSpec
 from storage.views import PlanView
 from tests.fakes import CONTRACTS, DEPLOY, NOW, READ, chain, plan_spec, step
 from tests.test_policy import CATALOGUE, PLAN
@@ -38,9 +39,16 @@ MAY = {  # (of GENERAL, of SPECIAL): ann asked for it; bob approves in general; 
     "take_over": (("BOB",), ("DBA",)),
     "break_glass": (("FIRE",), ("FIRE",)),
     "review": (("BOB", "ROOT"), ("BOB", "DBA", "ROOT")),
+    "save": (("ANN", "BOB"), ("ANN", "BOB", "DBA")),
+    "tend": (("BOB", "ROOT"), ("BOB", "DBA", "ROOT")),
     "stop": (("ROOT",), ("ROOT",)),
     "resume": (("ROOT",), ("ROOT",)),
+    "run": ((), ()),
+    "enrol": ((), ()),
+    "relay": ((), ()),
+    "audit": ((), ()),
 }
+OPERATOR = {"look", "stop", "resume", "run", "enrol", "relay", "audit"}
 
 
 def able(verb: str, plan: PlanView | None) -> set[str]:
@@ -68,10 +76,18 @@ def test_exactly_these_may(verb):
 @pytest.mark.parametrize("verb", MAY)
 def test_without_a_plan_only_what_concerns_none_is_open(verb):
     free = {"request": set(EVERYBODY), "look": set(EVERYBODY), "stop": {"ROOT"}, "resume": {"ROOT"}}
-    lasting = {"BOB", "ROOT"} if verb in {"cancel", "review"} else {"BOB"}
-    roles = {"amend", "reject", "cancel", "answer", "review"}
+    lasting = {"BOB", "ROOT"} if verb in {"cancel", "review", "tend"} else {"BOB"}
+    roles = {"amend", "reject", "cancel", "answer", "review", "save", "tend"}
 
     assert able(verb, None) == free.get(verb, lasting if verb in roles else set())
+
+
+@pytest.mark.parametrize("user", ["terminal:root", "BOB", "ROOT"])
+def test_an_operator_runs_and_looks_and_decides_nothing(user):
+    operator = Actor("T1", user, terminal=True)
+    open_to = {verb for verb in MAY if authorize(operator, verb, GENERAL, CONFIG) == Allowed()}
+
+    assert open_to == OPERATOR
 
 
 def test_a_member_of_a_group_may_what_the_group_may():
@@ -169,3 +185,13 @@ def test_a_plan_of_one_step_can_be_postponed_too():
     assert only_later(one, later)
     assert only_later(later, later)
     assert not only_later(later, one)
+
+
+def test_the_worst_step_decides_the_risk_and_an_empty_plan_has_none():
+    mixed = terms(
+        plan_spec(step("a", READ), step("b", DEPLOY), step("c", READ)), CATALOGUE, CONFIG, authors=(), now=NOW
+    )
+    empty = terms(PlanSpec(goal="nothing", steps=()), CATALOGUE, CONFIG, authors=(), now=NOW)
+
+    assert mixed.risk == "high"
+    assert (empty.risk, empty.seconds) == ("low", 0.0)
