@@ -5,6 +5,7 @@ the event it answers, so a crash in between repeats at most the thinking.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +17,7 @@ from bot.planner.model import ModelUnavailable
 from bot.planner.review import LADDER, Ladder, ask, next_move
 from bot.policy import terms
 from bot.spending import book, over_budget
-from storage.errors import SignoffError
+from storage.errors import Conflict, SignoffError
 from storage.plans import Terms
 from storage.reviews import GUIDE
 from storage.spec import PlanSpec
@@ -59,8 +60,9 @@ def review(bot: Bot, plan_id: int, look: int) -> None:
 def carry_out(bot: Bot, view: PlanView, look: int, decision: Decision, ruling: Ruling) -> None:
     """What the gate ruled becomes rows."""
     if ruling.way == "needs_approval" and ruling.spec:
-        decide = partial(bot.store.decide, spec=ruling.spec, terms=_asked(bot, view, ruling.spec))
-        decide(view.id, look, told(view, decision), changes=ruling.changes)
+        said = told(view, decision) | {"changes": [*ruling.changes]}
+        asked = _asked(bot, view, ruling.spec)
+        bot.store.decide(view.id, look, said, spec=ruling.spec, terms=asked, changes=ruling.changes)
         return
     if ruling.way == "needs_approval":
         suggested = f"{decision.reason} The planner would {decision.verb}: {'; '.join(ruling.changes)}"
@@ -96,7 +98,8 @@ def hand_over(bot: Bot, plan_id: int, why: str, *, look: int) -> None:
 def _broken(bot: Bot, plan_id: int, *, look: int) -> None:
     """Without any thought, since thinking is what broke."""
     said = {"verb": "ask", "step": "", "reason": BROKE, "source": "rules", "wait": 0.0}
-    bot.store.decide(plan_id, look, said)
+    with suppress(Conflict):  # somebody answered meanwhile
+        bot.store.decide(plan_id, look, said)
 
 
 def ladder(now: Progress) -> Ladder:

@@ -143,6 +143,7 @@ class Reviews(PlanVerbs):
         facts = {"digest": spec.digest(), "risk": terms.risk, "needed": terms.needed, "changes": [*changes]}
         moved = self._move(c, plan.id or 0, "propose", actor=author, data=facts)
         self._add_revision(c, moved, spec, terms, author=author, note=why, changes=[*changes])
+        self._forget_previews(c, self._plan(c, plan.id or 0), spec)
 
     def _close_plan(self, c: Connection, plan: Plan, verb: str, why: str) -> None:
         """The end, if the rows agree: nobody's word makes a goal reached, or leaves a change half done."""

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, or_, select
 from sqlmodel import col
 
+from storage.carrying import earlier, standing
 from storage.demands import NOTHING, Demands, Quorum
 from storage.demands import read as read_demands
 from storage.documents import readable
@@ -252,7 +253,9 @@ class Views(Stops):
         if not steps:
             mine = (col(Preview.plan_id) == plan.id, col(Preview.revision) == plan.revision)
             previews = {preview.key: preview for preview in rows(c, Preview, *mine)}
-            return tuple(_unborn(step, previews.get(step.id)) for step in spec.steps)
+            ran = {row.key: row for row in standing(earlier(c, plan), spec) if row.attempt}
+            views = {key: self._step_view(row, spec, {}, [], set()) for key, row in ran.items()}
+            return tuple(views.get(s.id) or _unborn(s, previews.get(s.id)) for s in spec.steps)
         held = {target.name: target.plan_id for target in rows(c, Target)}
         cards = rows(c, Message, col(Message.key).in_([f"card:{number}" for number in {*held.values()}]))
         shown = {card.plan_id: (card.channel, card.ts) for card in cards}

@@ -140,6 +140,9 @@ def test_what_changes_something_is_put_before_people_as_a_difference(lite):
     view = lite.view(plan_id)
     assert (view.state, view.revision, view.approved_by) == (PlanState.proposed, 2, ())
     assert [line.partition(":")[0] for line in view.changes] == ["mend is added (ops.deploy service a)"]
+    assert states(lite, plan_id) == {"save": "succeeded", "mend": "pending"}, "what ran shows as done"
+    assert "goes beyond what was approved" in shown(lite, plan_id, "review")
+    assert "the planner may add up to 5 steps that only read" in str(card(view, lite.clock())[1])
     approve(lite, plan_id)
     assert states(lite, plan_id) == {"save": "succeeded", "mend": "pending"}, "what ran does not run again"
     succeed(lite, plan_id, "mend")
@@ -301,6 +304,30 @@ def test_an_event_is_answered_once_whoever_is_first(lite):
         lite.decide(plan_id, look, said)
     assert lite.to_review() == []
     assert verbs(lite, plan_id).count("decide") == 1
+
+
+def test_a_death_before_the_commit_repeats_the_thinking_and_nothing_else(lite, monkeypatch):
+    plan_id, thoughts = approved(lite, LOOK), list[str]()
+    lite.publish([*CONTRACTS.values(), MIRROR])
+    broke(lite, plan_id, "look", "permanent")
+
+    class Killed(BaseException):
+        """As SIGKILL: nobody catches it."""
+
+    def dies(*_: Any) -> None:
+        thoughts.append("decided")
+        raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "_settle", dies)
+        with pytest.raises(Killed):
+            think(bot(lite))
+    assert (lite.view(plan_id).revision, decided(lite, plan_id)) == (1, [])
+    think(bot(lite))
+    think(bot(lite))
+
+    assert thoughts == ["decided"]
+    assert (lite.view(plan_id).revision, decided(lite, plan_id)) == (2, ["alternative"])
 
 
 def test_a_person_who_was_faster_is_not_overruled(lite):

@@ -103,6 +103,9 @@ def _review(
         "finish": f":checkered_flag: {why}",
         "abort": f":octagonal_sign: It ends here: {why}",
     }.get(data["verb"], f":raised_hand: I need a person to say how it goes on: {why}")
+    if beyond := data.get("changes"):
+        lines = [f"• {escape(str(change))}" for change in beyond]
+        return [line, "This goes beyond what was approved; please decide it on the card:", *lines], []
     asked = data["verb"] == "ask" and view.state == PlanState.stalled and not view.looking
     if asked and step and step.choices:
         more, buttons = asking(view, step, on_call, guides)
