@@ -254,8 +254,8 @@ class Views(Stops):
             mine = (col(Preview.plan_id) == plan.id, col(Preview.revision) == plan.revision)
             previews = {preview.key: preview for preview in rows(c, Preview, *mine)}
             ran = {row.key: row for row in standing(earlier(c, plan), spec) if row.attempt}
-            views = {key: self._step_view(row, spec, {}, [], set()) for key, row in ran.items()}
-            return tuple(views.get(s.id) or _unborn(s, previews.get(s.id)) for s in spec.steps)
+            known = {key: self._step_view(row, spec, {}, [], set()) for key, row in ran.items()}
+            return tuple(known.get(s.id) or _unborn(s, previews.get(s.id)) for s in spec.steps)
         held = {target.name: target.plan_id for target in rows(c, Target)}
         cards = rows(c, Message, col(Message.key).in_([f"card:{number}" for number in {*held.values()}]))
         shown = {card.plan_id: (card.channel, card.ts) for card in cards}
