@@ -57,10 +57,10 @@ class Ledger:
         self._handled = threading.local()
 
     @contextmanager
-    def _write(self, *, handles: bool = True) -> Iterator[Connection]:
+    def _write(self, *, handles: bool = True, urgent: bool = False) -> Iterator[Connection]:
         # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
         with (
-            self._writer,
+            self._writer.turn(urgent=urgent),
             _answering(),
             self._writing.connect() as connection,
             piped(connection),

@@ -42,7 +42,7 @@ class Letters(Ledger):
     def _keep(self, mine: Letter) -> None:
         taken: list[Letter] = []
         try:
-            with self._write() as c:
+            with self._write(urgent=True) as c:
                 taken += [self._pile.popleft() for _ in range(len(self._pile))]
                 found = [self._add(c, letter.row) for letter in taken]
         except BaseException:
