@@ -90,10 +90,11 @@ def _event(event: dict[str, Any], us: set[str | None]) -> tuple[str, str, dict[s
         return f"home:{event['user']}:{event['event_ts']}", "home", facts
     if event.get("type") == "app_mention" or _is_letter(event):
         facts = {"user": event["user"], "channel": event["channel"], "text": event["text"]}
-        facts["thread"] = event.get("thread_ts") or event["ts"]
+        facts |= {"thread": event.get("thread_ts") or event["ts"], "ts": event["ts"]}
         return f"mention:{event['channel']}:{event['ts']}", "mention", facts
     if _is_reply(event) and not any(f"<@{user}>" in event["text"] for user in us):
-        facts = {name: event[name] for name in ("user", "channel", "text")} | {"thread": event["thread_ts"]}
+        facts = {name: event[name] for name in ("user", "channel", "text", "ts")}
+        facts["thread"] = event["thread_ts"]
         return f"reply:{event['channel']}:{event['ts']}", "reply", facts
     return None
 

@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 PAUSE = timedelta(seconds=3)  # between two updates of one message, unless a decision is shown
 CALM = timedelta(seconds=10)  # between two drawings of one home tab, unless its owner did something
 AGAIN = timedelta(seconds=5)
+PLAIN = {"react", "say", "stop", "resume", "glass", "recurring"}
 PERSONAL = {"whisper", "tell", "home"}
 UNUSABLE = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long"}
 HOPELESS = {
@@ -41,7 +42,8 @@ HOPELESS = {
     "restricted_action": "only some may write there",
 }
 GONE = {"message_not_found", "cant_update_message", "edit_window_closed"}
-METHODS = {"home": "views.publish", "whisper": "chat.postEphemeral", "file": "files.completeUploadExternal"}
+METHODS = {"home": "views.publish", "whisper": "chat.postEphemeral", "react": "reactions.add",
+           "file": "files.completeUploadExternal"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,11 +95,8 @@ class Outbox:
         if message.kind in PERSONAL:
             self._personal(message)
             return
-        if message.kind == "say":
-            self._post(message, "", message.text, [section(message.text)])
-            return
-        if message.kind in {"stop", "resume", "glass", "recurring"}:
-            self._post(message, "", *notice(message.kind, message.text, message.user))
+        if message.kind in PLAIN:
+            self._plainly(message)
             return
         view = self.store.view(message.plan_id)
         unplanned = view.revision == 0 and view.state == PlanState.cancelled
@@ -136,6 +135,23 @@ class Outbox:
             text=self.store.redact.text(message.text),
             blocks=self.store.redact.data(self._answer(message)),
         )
+        self._shown(message, message.ts)
+
+    def _plainly(self, message: Message) -> None:
+        """What belongs to no plan's thread."""
+        if message.kind == "react":
+            self._react(message)
+        elif message.kind == "say":
+            self._post(message, "", message.text, [section(message.text)])
+        else:
+            self._post(message, "", *notice(message.kind, message.text, message.user))
+
+    def _react(self, message: Message) -> None:
+        try:
+            self.client.reactions_add(channel=message.channel, timestamp=message.ts, name=message.text)
+        except SlackApiError as error:
+            if _code(error) not in {"already_reacted", "message_not_found"}:
+                raise
         self._shown(message, message.ts)
 
     def _answer(self, message: Message) -> list[Block]:

@@ -66,8 +66,8 @@ def run(settings: BotSettings) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     work = {
-        "hear": lambda: handle_all(bot), "think": lambda: think(bot), "tend": lambda: tend(bot),
-        "speak": outbox.speak, "remind": seldom(lambda: remind(bot)),
+        "hear": lambda: handle_all(bot), "think": paced(lambda: think(bot)), "tend": paced(lambda: tend(bot)),
+        "speak": paced(outbox.speak), "remind": seldom(lambda: remind(bot)),
         "anchor": seldom(anchor.drop, config.audit.minutes * 60),
     }  # fmt: skip
     pulse = Pulse(**PATIENCE)
@@ -212,6 +212,18 @@ def homes(
         return permalink(site, view.channel, view.card)
 
     return draw
+
+
+def paced(work: Callable[[], None], pause: float = 0.1) -> Callable[[], None]:
+    """The same work, with a breath between its turns: one look serves many commits, and acks go first."""
+    last = [-pause]
+
+    def turn() -> None:
+        time.sleep(max(0.0, last[0] + pause - time.monotonic()))
+        work()
+        last[0] = time.monotonic()
+
+    return turn
 
 
 def seldom(work: Callable[[], None], pause: float = 10.0) -> Callable[[], None]:

@@ -117,6 +117,10 @@ class Desk(Letters):
         with self._read() as c:
             return {row.key for row in rows(c, Message, col(Message.key).in_([*keys]))}
 
+    def react(self, channel: str, ts: str, name: str) -> None:
+        """Put an emoji at somebody's message, once: it was heard."""
+        self._once(Message(key=f"react:{channel}:{ts}", kind="react", channel=channel, ts=ts, text=name))
+
     def attach(self, key: str, *, plan_id: int, channel: str, step: str = "", text: str = "") -> None:
         """A file for a plan's thread: the path `text` of a step's log, or the timeline; once per key."""
         self._once(Message(key=key, kind="file", plan_id=plan_id, channel=channel, step=step, text=text))

@@ -160,7 +160,8 @@ def test_what_came_elsewhere_is_counted(page: Page, api: WebClient) -> None:
 def test_a_link_to_a_message_leads_to_its_thread(page: Page, api: WebClient) -> None:
     root = api.chat_postMessage(channel="C0SHOP", text="The card")["ts"]
     reply = api.chat_postMessage(channel="C0SHOP", thread_ts=root, text="It is done")["ts"]
-    address = api.chat_getPermalink(channel="C0SHOP", message_ts=reply)["permalink"]
+    page_of = f"https://local.slack.com/archives/C0SHOP/p{reply.replace('.', '')}"
+    address = f"{page_of}?thread_ts={root}&cid=C0SHOP"
     api.chat_postMessage(channel="C0OPS", text=f"See <{address.replace('&', '&amp;')}|the outcome>")
     page.get_by_test_id("permalink").click()
 

@@ -345,18 +345,6 @@ def test_a_channel_says_what_it_is(api: WebClient) -> None:
     assert (direct["is_im"], direct["user"]) == (True, "U0ANN")
 
 
-def test_a_message_has_an_address(api: WebClient, ann: Person) -> None:
-    root = ann.says("please").payload["ts"]
-    reply = api.chat_postMessage(channel=OPS, thread_ts=root, text="yes")["ts"]
-
-    def address(ts: str) -> str:
-        return str(api.chat_getPermalink(channel=OPS, message_ts=ts)["permalink"])
-
-    assert address(root).endswith(f"/archives/{OPS}/p{root.replace('.', '')}")
-    assert address(reply).endswith(f"?thread_ts={root}&cid={OPS}")
-    assert refused(lambda: api.chat_getPermalink(channel=OPS, message_ts="1.0")) == "message_not_found"
-
-
 def test_reactions_are_counted_once_per_user(api: WebClient, ann: Person) -> None:
     ts = ann.says("please").payload["ts"]
     api.reactions_add(channel=OPS, timestamp=ts, name="eyes")

@@ -28,6 +28,7 @@ SCOPES = {
     "conversations_replies": {"channels:history", "groups:history", "im:history"},
     "conversations_history": {"channels:history", "groups:history", "im:history"},
     "files_upload_v2": {"files:write"},
+    "reactions_add": {"reactions:write"},
 }
 # Helpers of the client that make several calls, or whose name has more than one part.
 CALLS = {

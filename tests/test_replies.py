@@ -36,6 +36,7 @@ def test_a_change_in_the_thread_makes_a_revision_and_the_old_one_is_dead(room, u
     assert verbs(room.store, new.id)[-1] == "amend"
     assert [m.kind for m in messages(room.store, "changes")] == ["changes"]
     assert room.whispers(user) == []
+    assert [(m.text, m.ts) for m in messages(room.store, "react")] == [("ok_hand", "200.000001")]
 
 
 def test_who_changes_what_is_done_may_no_longer_approve_it(room):

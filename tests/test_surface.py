@@ -99,6 +99,7 @@ def test_words_in_the_thread_change_the_plan_and_never_approve_it(world: World, 
     world.workspace.fault(duplicate=2)
     world.bob.says("move step 3 to 2am EST", thread=card)
     world.ann.sees("<@U0BOB> made revision 2")
+    world.workspace.wait(lambda state: "ok_hand" in json.dumps(state["messages"]), "a sign that it was heard")
     world.bob.says("lgtm", thread=card)
     world.bob.sees("Words approve nothing here")
     world.gus.says("use canary instead", thread=card)

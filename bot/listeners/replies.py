@@ -35,6 +35,7 @@ def on_reply(bot: Bot, body: dict[str, Any]) -> str:
         put(bot, body["user"], view, view.spec, understand(said, desk))
     except InvalidPlan as error:
         raise SignoffError(" ".join(problem(issue, view.spec) for issue in error.issues)) from None
+    bot.store.react(body["channel"], body["ts"], "ok_hand")
     return ""
 
 

@@ -58,15 +58,6 @@ def _post_ephemeral(parts: Parts, given: Json) -> Json:
     return {"message_ts": whisper["ts"]}
 
 
-def _permalink(parts: Parts, given: Json) -> Json:
-    channel = parts.workspace.joined(given.get("channel"))
-    message = parts.workspace.message(channel.id, str(given.get("message_ts")))
-    root = message.get("thread_ts", message["ts"])
-    thread = "" if root == message["ts"] else f"?thread_ts={root}&cid={channel.id}"
-    address = f"https://local.slack.com/archives/{channel.id}/p{message['ts'].replace('.', '')}{thread}"
-    return {"channel": channel.id, "permalink": address}
-
-
 def _add_reaction(parts: Parts, given: Json) -> Json:
     channel = parts.workspace.open_to_app(given.get("channel"))
     name = str(given.get("name") or "").strip(":")
@@ -111,5 +102,5 @@ METHODS: dict[str, Method] = {
     "chat.postEphemeral": _post_ephemeral,
     "conversations.replies": _replies,
     "conversations.history": _history,
+    "reactions.add": _add_reaction,
 }
-AHEAD: dict[str, Method] = {"reactions.add": _add_reaction, "chat.getPermalink": _permalink}

@@ -7,7 +7,7 @@ from bot.local.shapes import Json, Refused
 # Everything the bot calls; a test holds this against the calls in its code.
 METHODS: dict[str, Method] = api_chat.METHODS | api_views.METHODS | api_files.METHODS | api_people.METHODS
 # What the surface that is being built calls next; a method moves to METHODS with its first call.
-AHEAD: dict[str, Method] = api_chat.AHEAD | api_views.AHEAD
+AHEAD: dict[str, Method] = api_views.AHEAD
 
 
 class WebApi:
