@@ -190,6 +190,8 @@ def test_plans_and_show_read_what_happened(home: Path) -> None:
     assert "deploy it" in typed(home, "plans").stdout
     assert "request" in typed(home, "show", "1").stdout
     assert typed(home, "show", "7").stderr == "There is no plan 7.\n"
+    assert json.loads(typed(home, "stats", "--json").stdout)["outcomes"] == {"open": 1}
+    assert "recovered without a person" in typed(home, "stats").stdout
 
 
 def test_the_demo_finds_another_port_and_a_second_demo_finds_the_first(tmp_path: Path) -> None:
