@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from bot.cards.card import card
+from bot.config import BotSettings
 from bot.hands import Bot
 from bot.listeners.clicks import on_click
 from bot.permits import permit
 from bot.planner.validate import Catalogue
 from bot.policy import terms
+from bot.run import usable
 from storage.config import SignoffConfig, read_config
 from storage.errors import BadConfig, NotAllowed
 from storage.plans import Terms
@@ -356,3 +359,29 @@ def test_a_policy_that_was_raised_meanwhile_takes_no_approval_of_the_old_card(li
         clicks(later, plan_id, "BOB")
 
     assert lite.view(plan_id).approved_by == ()
+
+
+# a process that must not start
+
+
+@pytest.mark.parametrize(
+    ("text", "token", "said"),
+    [
+        ('[people]\napprovers = []\n', "xoxb-1", "names no approvers"),
+        ('[people]\napprovers = ["BOB"]\n', "  ", "SLACK_BOT_TOKEN is not set"),
+        ('[people]\napprovers = ["BOB"]\n[[policy.rules]]\ndeny = true\n', "xoxb-1", "policy.rules.0.name"),
+        ('[people]\napprovers = ["BOB"]\n[policy]\nrules = "none"\n', "xoxb-1", "policy.rules"),
+        ('[people]\napprovers = ["BOB"\n', "xoxb-1", "cannot be read"),
+    ],
+)  # fmt: skip
+def test_the_bot_does_not_start_without_approvers_secrets_or_a_policy(tmp_path: Path, text, token, said):
+    path = tmp_path / "signoff.toml"
+    path.write_text(text)
+    settings = BotSettings(config=path).model_copy(
+        update={"slack_bot_token": SecretStr(token), "slack_app_token": SecretStr("xapp-1")}
+    )
+
+    with pytest.raises(BadConfig) as caught:
+        usable(settings)
+
+    assert said in str(caught.value)
