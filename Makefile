@@ -37,6 +37,8 @@ proof: .venv/.installed-dev
 	$(BIN)/python -m tests.proof_hostile
 	$(BIN)/python -m tests.proof_matrix
 	$(BIN)/python -m tests.proof_model
+	$(BIN)/python -m tests.proof_mutation
+	FUZZ=20 $(BIN)/pytest -q --timeout 1800 tests/test_fuzz.py
 	$(BIN)/python -m tests.proof_process
 	$(BIN)/python -m tests.proof_zones
 	$(BIN)/python -m tests.proof_clicks 200

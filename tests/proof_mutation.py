@@ -1,0 +1,94 @@
+"""python -m tests.proof_mutation [MODULE …]: changes the code that decides, and expects a test to notice.
+
+Each mutant lives in a process of its own, forked from one that has imported everything: a run takes minutes.
+What no test can notice stands in mutants.txt, with the reason.
+"""
+
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.mutants import Mutant, install, mutants
+
+HERE = Path(__file__).parent
+PATIENCE = 120.0  # seconds for one mutant: one that goes on for ever was noticed
+# Which tests must notice; the quick ones first.
+WATCHED: dict[str, tuple[str, ...]] = {
+    "storage.spec": ("test_spec.py",),
+    "bot.policy": ("test_authorize.py", "test_policy.py"),
+    "bot.planner.gate": ("test_gate.py",),
+    "storage.redaction": ("test_redaction.py",),
+    "storage.states": ("test_model.py::test_the_model_moves_as_the_code_does", "test_states.py"),
+}
+QUIET = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=no", "-W", "ignore")
+
+
+def equivalents() -> set[str]:
+    """Mutants that do the same as the right code; each line is a name, two spaces and the reason."""
+    lines = (HERE / "mutants.txt").read_text(encoding="utf-8").splitlines()
+    return {line.partition("  # ")[0] for line in lines if line and not line.startswith("#")}
+
+
+def tested(tests: tuple[str, ...], *options: str) -> int:
+    return int(pytest.main([*QUIET, *options, *(str(HERE / test) for test in tests)]))
+
+
+def lives(mutant: Mutant) -> int:
+    """Fork a process in which the mutant stands in for the right code; its id."""
+    child = os.fork()
+    if child:
+        return child
+    void = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(void, 1)
+    os.dup2(void, 2)
+    try:
+        install(mutant)
+        os._exit(0 if tested(WATCHED[mutant.module]) else 1)
+    finally:
+        os._exit(0)  # whatever else happens to a mutant: it was noticed
+
+
+def survivors(found: list[Mutant], hands: int) -> list[Mutant]:
+    """Run the tests against each mutant, a few at a time; those that nobody noticed."""
+    waiting, running, alive = [*reversed(found)], dict[int, tuple[Mutant, float]](), []
+    while waiting or running:
+        while waiting and len(running) < hands:
+            mutant = waiting.pop()
+            running[lives(mutant)] = (mutant, time.monotonic() + PATIENCE)
+        for child, (mutant, until) in [*running.items()]:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if not ended and time.monotonic() > until:
+                os.kill(child, signal.SIGKILL)
+            if ended:
+                del running[child]
+                alive += [mutant] if os.waitstatus_to_exitcode(status) == 1 else []
+        time.sleep(0.01)
+    return alive
+
+
+def main(*modules: str, hands: int = os.cpu_count() or 1) -> int:
+    say, known, wrong = sys.stdout.write, equivalents(), Counter[str]()
+    for module in modules or WATCHED:
+        begun = time.monotonic()
+        if tested(WATCHED[module]):  # and everything is imported
+            say(f"{module}: its own tests do not pass\n")
+            return 1
+        found = [mutant for mutant in mutants(module) if mutant.name not in known]
+        alive = survivors(found, hands)
+        wrong[module] = len(alive)
+        killed = len(found) - len(alive)
+        took = time.monotonic() - begun
+        say(f"{module}: {killed} of {len(found)} noticed ({killed / len(found):.1%}), {took:.0f} s\n")
+        for mutant in alive:
+            say(f"  {mutant.name}\n")
+        sys.stdout.flush()
+    return 1 if wrong["bot.policy"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
