@@ -86,7 +86,7 @@ def exceeds(
         if why := why_not(parent, step, added, contracts[step.id]):
             return f"{step.id}: {why}"
         added.append(step)
-    if len({*earlier, *(step.id for step in added)}) > parent.mandate.max_added_steps:
+    if len({*earlier, *(step.digest() for step in added)}) > parent.mandate.max_added_steps:
         return f"the mandate allows {parent.mandate.max_added_steps} added steps in all"
     return _another(parent, child)
 

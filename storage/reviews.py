@@ -181,7 +181,6 @@ class Reviews(PlanVerbs):
         made = rows(
             c, Revision, col(Revision.plan_id) == parent.plan_id, col(Revision.parent) == parent.number
         )
-        earlier = {
-            step.id for one in made for step in read_spec(one.spec).spec.steps if not stands(approved, step)
-        }
+        steps = [step for one in made for step in read_spec(one.spec).spec.steps]
+        earlier = {step.digest() for step in steps if not stands(approved, step)}
         return exceeds(approved, spec, contracts, earlier)

@@ -30,6 +30,7 @@ from tests.fakes import (
     demo_config,
     messages,
     ok,
+    plan_spec,
     states,
     step,
     step_row,
@@ -213,8 +214,7 @@ def test_a_continued_plan_that_nobody_can_continue_asks_and_a_person_ends_it(lit
 
 
 def test_added_steps_are_counted_over_all_revisions(lite):
-    mandate = {"max_added_steps": 2}
-    plan_id = approved(lite, LOOK, continues=True, mandate=mandate)
+    plan_id = approved(lite, LOOK, continues=True, mandate={"max_added_steps": 2})
     succeed(lite, plan_id, "look")
     for n in range(3):
         verb, lost = ("alternative", f"next-{n - 1}") if n else ("amend", "")
@@ -224,6 +224,22 @@ def test_added_steps_are_counted_over_all_revisions(lite):
 
     assert lite.view(plan_id).state == PlanState.stalled
     assert "the mandate allows 2 added steps" in lite.view(plan_id).reason
+
+
+def test_a_step_under_the_name_of_another_is_counted_too(lite):
+    plan_id = approved(lite, LOOK, continues=True, mandate={"max_added_steps": 1})
+    succeed(lite, plan_id, "look")
+    said = {"verb": "amend", "step": "", "reason": "more", "source": "model", "wait": 0.0}
+    plans = [
+        plan_spec(LOOK, step("more", parameters={"service": name}), continues=True,
+                  mandate={"max_added_steps": 1})
+        for name in "ab"
+    ]  # fmt: skip
+    lite.decide(plan_id, lite.to_review()[0][1], said, spec=plans[0])
+    broke(lite, plan_id, "more", "permanent")
+
+    with pytest.raises(NotAllowed, match="1 added steps in all"):
+        lite.decide(plan_id, lite.to_review()[0][1], said, spec=plans[1])
 
 
 def test_where_the_planner_looks_at_every_step_nothing_starts_before_it_has(lite):
