@@ -126,6 +126,7 @@ class Step(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("plan_id", "revision", "key"),
         Index("ix_step_due", "state", "not_before"),
+        Index("ix_step_due_at", "due_at", "id"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
@@ -148,7 +149,7 @@ class Step(SQLModel, table=True):
     not_before: datetime | None = moment(default=None)
     not_after: datetime | None = moment(default=None)
     start_by: datetime | None = moment(default=None)  # later, it could not end before `not_after`
-    due_at: datetime | None = moment(default=None, index=True)  # None while others keep it from starting
+    due_at: datetime | None = moment(default=None)  # None while others keep it from starting
     permit_until: datetime | None = moment(default=None)
     withheld: str = prose()
     owner: str = ""
