@@ -3,7 +3,7 @@
 from bot.cards.blocks import Block, actions, button, escape, pack, plain, section
 from bot.cards.modal import modal
 from bot.cards.words import doer
-from bot.foreign import clip
+from bot.foreign import clip, inert
 from storage.tables import Event
 from storage.views import PlanView
 
@@ -18,7 +18,7 @@ def save_form(view: PlanView) -> Block:
     about = section(f"*{escape(clip(goal, 300))}*\nNames, versions and numbers become slots of the runbook.")
     fields = [
         _input("name", "Name", "lower-case letters, digits and hyphens; it is asked for as: run NAME …"),
-        _input("title", "Title", "as people read it in lists", clip(goal, 100)),
+        _input("title", "Title", "as people read it in lists", clip(inert(goal), 100)),
         _input("trigger", "Words that mean it", "besides its name; empty for none") | {"optional": True},
     ]
     return modal("save", "Save as runbook", "Save", {"p": view.id, "r": view.revision}, [about, *fields])
