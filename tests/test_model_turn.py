@@ -1,5 +1,6 @@
 """A scripted model, asked through the real SDK in the bot's own turn: a plan, a question or a sentence."""
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -8,10 +9,12 @@ import pytest
 from sqlalchemy import Engine
 
 from bot.cards.card import card
+from bot.config import BotSettings
 from bot.hands import Bot
 from bot.planner import prompt, runbooks
 from bot.planner.claude import Claude, connect
 from bot.planner.model import PRICES
+from bot.run import thinker
 from bot.turn import think
 from storage.report import AnyReport
 from storage.states import PlanState
@@ -191,3 +194,18 @@ def test_what_is_no_cost_is_not_booked(lite, usd):
 
 def replace_usd(report: AnyReport, usd: Any) -> AnyReport:
     return report.model_copy(update={"data": {"usd": usd}})
+
+
+def test_the_process_asks_the_same_model_how_a_plan_goes_on(lite, monkeypatch):
+    said = {"verb": "ask", "step": "look", "reason": "The source is gone.", "steps": [], "drop": []}
+    plan_id = approved(lite, step("look", READ))
+    lite.fail(take(lite, plan_id, "look"), AnyReport.failed("gone"), actor="w1")
+    with FakeModel(says(json.dumps(said))) as fake:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", fake.url)
+        thinking = thinker(BotSettings(), demo_config(), lite)
+        think(Bot(lite, demo_config(), Everybody(), lambda trigger, view: None, [], *thinking))
+
+    assert lite.view(plan_id).reason == "gone. The planner's note: The source is gone."
+    assert lite.spent(plan_id)[0] > 0
+    assert fake.rejected == []

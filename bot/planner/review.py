@@ -161,8 +161,10 @@ def _under_way(now: Progress) -> bool:
 
 def _with_note(asked: Decision, advised: Decision) -> Decision:
     """The cause and the options are code's to say; what the model thinks of it is a note."""
-    note = "" if advised.reason in {"", asked.reason} else f" The planner's note: {advised.reason}"
-    return asked.model_copy(update={"reason": asked.reason + note, "source": advised.source})
+    if advised.reason not in {"", asked.reason}:
+        reason = f"{asked.reason.rstrip('.')}. The planner's note: {advised.reason}"
+        asked = asked.model_copy(update={"reason": reason})
+    return asked.model_copy(update={"source": advised.source})
 
 
 def _after(
