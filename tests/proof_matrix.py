@@ -7,7 +7,8 @@ from collections import Counter
 from storage.engine import migrate, open_engine
 from storage.store import Store
 from tests.fakes import FakeClock
-from tests.matrix import ACTS, KINDS, STATES, Stage, trials
+from tests.matrix import KINDS, STATES
+from tests.matrix_stage import ACTS, Stage, trials
 
 
 def main() -> int:

@@ -4,7 +4,8 @@ import pytest
 
 from storage.audit import broken_link
 from storage.store import Store
-from tests.matrix import ACTS, FACTS, KINDS, RIGHTS, STATES, TAKES, UNANSWERED, Stage, trials
+from tests.matrix import FACTS, KINDS, RIGHTS, STATES, TAKES, UNANSWERED
+from tests.matrix_stage import ACTS, Stage, trials
 
 pytestmark = pytest.mark.authorize
 EVERY = 97  # a prime, so that the sample wanders through all kinds, ways and states
