@@ -2,6 +2,7 @@
 
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -62,7 +63,9 @@ class Crowd:
         plan_id = store.request("deploy a", team=TEAM_ID, user="U0ANN", channel="C0OPS")
         asked = terms(approvers=(*self.users,), authors=("U0ANN",))
         store.propose(plan_id, plan_spec(), asked, author="planner")
-        self.outbox.speak()
+        while not store.view(plan_id).card:  # a channel takes only so many messages at once
+            self.outbox.speak()
+            time.sleep(0.05)
         return plan_id
 
     def unanswered(self, people: list[Person], winners: list[str]) -> list[str]:
