@@ -56,6 +56,10 @@ class Among(ColumnElement[bool]):
         self.value = value
         self.names: BindParameter[Any] = bindparam(name, type_=Many(value.type))
 
+    def self_group(self, against: Any = None) -> "Among":
+        """As it is: `… = 1`, which SQLite gets otherwise, would keep it from using an index."""
+        return self
+
 
 @compiles(Among, "sqlite")
 def _in_json(element: Among, compiler: SQLCompiler, **options: Any) -> str:

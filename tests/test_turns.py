@@ -8,7 +8,9 @@ from pydantic import BaseModel
 from sqlalchemy import event
 
 from storage.claims import Claim, Ending
+from storage.journal import HEADS
 from storage.report import AnyReport, Report, storable
+from storage.settling import DOCUMENTS, PLANS, STEPS
 from storage.states import PlanState
 from storage.store import Store
 from tests.fakes import (
@@ -148,3 +150,14 @@ def test_odd_values_in_a_report_are_kept_as_well_as_can_be(store):
 
     kept = store.view(plan_id).step("s1").report
     assert (kept.summary, kept.data) == ("ab ?", {"text": "xy", "number": None})
+
+
+@pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("statement", [PLANS, DOCUMENTS, STEPS, HEADS])
+def test_plans_are_found_by_their_ids_however_many_have_ended(engine, statement):
+    with engine.connect() as c:
+        way, cursor = statement.way(c), c.connection.cursor()
+        cursor.execute(f"EXPLAIN QUERY PLAN {way.sql}", way.bind({"ids": [1]}))
+        steps = [row[3] for row in cursor.fetchall()]
+
+    assert not [step for step in steps if step.startswith("SCAN") and "json_each" not in step]
