@@ -14,6 +14,7 @@ from sqlalchemy import Connection, Engine, event
 
 from storage.journal import Chain, Note
 from storage.store import Store
+from storage.turnstile import Turnstile
 
 
 class Points:
@@ -22,7 +23,7 @@ class Points:
     def __init__(self, trace: Path) -> None:
         self.trace, self.target, self.how = trace, "", signal.SIGKILL
         self._here = threading.local()
-        self.writer = threading.Lock()  # the store's own, in a child
+        self.writer = Turnstile()  # the store's own, in a child
 
     def reach(self, *labels: str) -> None:
         with self.trace.open("a") as file:
@@ -31,7 +32,7 @@ class Points:
             self.target = ""
             # Who stands still inside a transaction holds everybody. A commit's own thread has the lock.
             outside = self.how == signal.SIGSTOP and not labels[0].startswith("after commit")
-            with self.writer if outside else nullcontext():
+            with self.writer.turn() if outside else nullcontext():
                 os.kill(os.getpid(), self.how)
                 time.sleep(0.05)  # another thread may take the signal; this one must not go on before
 
