@@ -85,13 +85,13 @@ def seed(text: str) -> tuple[str, str]:
 class Handler(BaseHTTPRequestHandler):
     """`/` is the page, `/version` what the service itself would say, `/cluster/…` what the deployer asks.
 
-    Around it: `/metrics/errors` are the error rates of two weeks, `/hook` takes messages and shows them.
+    Around it: `/metrics` are the error rates of two weeks, `/hook` takes messages and shows them.
     """
 
     practice: Practice
 
     def do_GET(self) -> None:
-        if self.path == "/metrics/errors":
+        if self.path.rstrip("/") in {"/metrics", "/metrics/errors"}:
             self.answer_json(200, errors(datetime.now(UTC).date()))
         elif self.path.strip("/") == "hook":
             self.answer(200, "".join(f"{text}\n" for text in self.practice.told), "text/plain; charset=utf-8")
