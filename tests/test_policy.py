@@ -211,6 +211,16 @@ def test_the_number_of_approvals_comes_from_the_configuration():
     assert found.policy == config.version()
 
 
+def test_of_several_quorums_the_one_of_most_people_counts():
+    said = [
+        {"name": name, "reason": "because", "when": {"effect": "changes"}, "require": asks}
+        for name, asks in {"all": {"approvals": 2}, "data": {"approvals": 1, "from": ["DAVE"]}}.items()
+    ]
+    config = {"people": {"approvers": ["BOB", "CAROL"]}, "policy": {"rules": said}}
+
+    assert asked(plan_spec(), config=SignoffConfig.model_validate(config)).needed == 2
+
+
 @pytest.mark.parametrize(
     "change",
     [
