@@ -212,6 +212,18 @@ def test_the_demo_finds_another_port_and_a_second_demo_finds_the_first(tmp_path:
     assert code == 0
 
 
+def test_the_samples_tests_run_whatever_is_configured_above_them(tmp_path: Path) -> None:
+    """The demo lies inside a checkout, whose own pytest options may name plugins that are not installed."""
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest]\nstrict = true\nno_such_option = 1\n")
+    plant(tmp_path / "demo", 0)
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    ran = subprocess.run(
+        argv, cwd=tmp_path / "demo" / "auth-service", capture_output=True, text=True, check=False
+    )
+
+    assert "9 passed" in ran.stdout
+
+
 def test_the_demo_does_not_start_beside_real_tokens(tmp_path: Path) -> None:
     ran = typed(tmp_path, "demo", SLACK_BOT_TOKEN="xoxb-real")
 
