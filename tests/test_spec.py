@@ -279,7 +279,12 @@ def test_digests_stay_what_they_were():
     undone = UndoSpec(id="u1", undoes="s2", worker="ops", action="restore")
     whole = PlanSpec(goal="deploy a", steps=(first, second), rollback=(undone,))
 
+    stopped = second.model_copy(update={"schedule": Schedule.model_validate(when | {"overrun": "stop"})})
+    watched = whole.model_copy(update={"review": "always"})
+
     assert second.digest() == "4c19b3d42a7c2cb293176769baa34c1131fd964c5fe79c614af057aa288021c8"
+    assert stopped.digest() == "e42dfef4eb13acd93421e53b47c12aa2c4144f65b0705dc65feb414e8103b8f5"
+    assert watched.digest() == "394cc29df7c3c5c86eb967579b646c5627a06e5cf4bc948c4851617e34b15a24"
     assert whole.digest() == "557491e5202927083931f56f25d0a99dd4f9fa6fd127cc3e8d1626f0de3ae0a5"
 
 
