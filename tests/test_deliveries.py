@@ -9,7 +9,7 @@ from tests.proof_deliveries import deliver, speak
 
 @pytest.mark.crash
 def test_in_a_storm_nothing_is_doubled_and_nothing_is_lost(tmp_path: Path) -> None:
-    wrong, kills = deliver(tmp_path, 120, every=0.2, kill=2.0)
+    wrong, kills = deliver(tmp_path, 120, every=0.2, kill=0.4)
 
     assert not any(wrong.values()), wrong
     assert kills
