@@ -20,9 +20,7 @@ from bot.hands import Bot
 from bot.listeners.clicks import on_click
 from bot.listeners.forms import on_filled, on_form
 from bot.listeners.inbox import handle_all
-from bot.people import People
 from bot.permits import stricter
-from bot.policy import Actor
 from bot.run import keeper
 from storage.config import People as ConfigPeople
 from storage.config import Signing, SignoffConfig
@@ -31,6 +29,7 @@ from storage.errors import BadConfig, Conflict, NotAllowed, SignoffError
 from storage.factors import LIMIT, Proof
 from storage.store import Store
 from storage.views import PlanView
+from tests.doors import Members
 from tests.fakes import NOW, TEAM, FakeClock, propose, strangers, tamper, terms, together
 
 SECRET = b"12345678901234567890"
@@ -39,19 +38,6 @@ SAFE = Safe(KEY)
 CONFIG = SignoffConfig(people=ConfigPeople(approvers=("BOB", "CAROL")))
 
 pytestmark = pytest.mark.authorize
-
-
-class Members(People):
-    """Everybody is a member in good standing."""
-
-    def __init__(self) -> None:
-        pass
-
-    def actor(self, user: str, *, fresh: bool = False) -> Actor:
-        return Actor(TEAM, user)
-
-    def outside(self, channel: str) -> bool:
-        return False
 
 
 def code(secret: bytes = SECRET, at: datetime = NOW) -> str:

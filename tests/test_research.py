@@ -21,6 +21,7 @@ from tests.conftest import emptied
 from tests.fake_model import KEY, MODEL, FakeModel, says
 from tests.fakes import Everybody, FakeClock, messages, work
 from tests.loopback import Page, Site, serving
+from tests.test_review import wired
 from workers.attempt import Attempts
 from workers.registry import load
 
@@ -40,17 +41,6 @@ def site() -> Iterator[Site]:
         found.pages["/errors"] = Page("the shard is gone", 410)
         found.pages["/archive/errors"] = Page(json.dumps(DAYS))
         yield found
-
-
-def wired(key: str, call: str, *needs: str, **args: Any) -> dict[str, Any]:
-    """A step in the form of an answer; a value that names a step is a reference."""
-    given = [
-        {"name": name, "kind": "ref", "value": value} if str(value).partition(".")[0] in needs
-        else {"name": name, "kind": "json", "value": json.dumps(value)}
-        for name, value in args.items()
-    ]  # fmt: skip
-    usual = {"purpose": "", "window": "", "at": "", "criteria": [], "checks": [], "failure_action": "ask"}
-    return usual | {"id": key, "call": call, "args": given, "depends_on": [*needs]}
 
 
 def advice(verb: str, *steps: dict[str, Any], step: str = "", reason: str = "the next step") -> Any:
