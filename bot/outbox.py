@@ -1,7 +1,6 @@
 """The only module that speaks to Slack. Rows say what shall be shown; it is rendered when it is sent."""
 
 import logging
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,12 +11,11 @@ from typing import Any
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackRequestError
 
-from bot.attachments import attachments, read_log
+from bot.attachments import attachments, content
 from bot.cards.blocks import Block, section
-from bot.cards.card import card, cut, editing, in_full, simple
+from bot.cards.card import card, cut, editing, simple
 from bot.cards.thread import message as thread_message
 from bot.cards.thread import needless, notice
-from bot.cards.timeline import timeline
 from bot.pace import POST, UPDATE, Pace
 from storage.errors import SignoffError
 from storage.states import PlanState
@@ -168,7 +166,7 @@ class Outbox:
             else card(view, now, workers=alive, site=self.site)
         )
         self._post(message, view.thread, text, blocks)
-        if view.state == PlanState.proposed and cut(view, now):
+        if cut(view, now):
             key = f"plan:{view.id}:{view.revision}"
             self.store.attach(key, plan_id=view.id, channel=message.channel)
         self.store.redraw_homes({view.requester, *view.approvers, *view.approved_by})
@@ -189,7 +187,7 @@ class Outbox:
 
     def _file(self, message: Message, view: PlanView) -> None:
         """A log or the timeline, as a file in the thread. A half-sent one is looked for by its name."""
-        name, data = self._log(message) if message.text else self._drawn(message, view)
+        name, data = content(self.store, message, view, self.artifacts)
         thread = view.thread or view.card
         if data and not (message.sending and self._has_file(message.channel, thread, name)):
             self.store.sending(message)
@@ -197,24 +195,6 @@ class Outbox:
                 channel=message.channel, thread_ts=thread, filename=name, title=name, content=data
             )
         self._shown(message, "")
-
-    def _drawn(self, message: Message, view: PlanView) -> tuple[str, bytes]:
-        if message.key.startswith("runbook:"):
-            event = self.store.event(message.plan_id, message.seq)
-            data = event.data if event else {}
-            return f"{data.get('name', 'runbook')}.yml", str(data.get("text", "")).encode()
-        if message.key.startswith("plan:"):
-            text = self.store.redact.text(in_full(view))
-            return f"plan-{view.id}-revision-{view.revision}.txt", text.encode()
-        typical = {(c.worker, c.action): c.typical for c in self.store.contracts()}
-        known = {s.spec.id: typical.get((s.spec.worker, s.spec.action), 0.0) for s in view.steps}
-        return f"plan-{view.id}-timeline.png", timeline(view, known)
-
-    def _log(self, message: Message) -> tuple[str, bytes]:
-        text = read_log(message.text, self.artifacts) if self.artifacts else ""
-        kind = re.sub(r"[^\w-]", "", Path(message.text).stem)[:40] or "log"
-        name = message.key.replace("log:", f"{kind}-", 1).replace(":", "-") + ".txt"
-        return name, self.store.redact.text(text).encode()
 
     def _has_file(self, channel: str, thread: str, name: str) -> bool:
         found = self.client.conversations_replies(channel=channel, ts=thread, limit=200)["messages"]

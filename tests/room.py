@@ -7,7 +7,7 @@ from typing import Any
 from bot.app import commit
 from bot.cards.blocks import pack
 from bot.hands import Bot
-from bot.listeners.forms import on_form
+from bot.listeners.forms import on_form, onward
 from bot.listeners.inbox import handle_all
 from bot.local.fields import state_values
 from bot.planner import runbooks
@@ -88,6 +88,8 @@ class Room:
             "state": {"values": state_values(form["blocks"], values)},
         }
         errors = on_form(self.bot, user, filled)
+        if not errors and (after := onward(self.bot, filled).get("view")):
+            self.opened.append(after)
         handle_all(self.bot)
         return errors
 

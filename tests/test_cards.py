@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.cards.blocks import LIMIT, escape, pack, size
-from bot.cards.card import card, cut, in_full, simple
-from bot.cards.editing import edit_form, edited, field_errors
+from bot.cards.card import card, cut, simple
+from bot.cards.editing import edit_form, edit_page, edited, field_errors, pages
 from bot.cards.home import Scene, home
 from bot.cards.modal import read_values, reject_form
 from bot.cards.review import review_form
 from bot.cards.thread import message, needless
 from bot.cards.timeline import timeline
+from bot.cards.whole import in_full
 from bot.cards.words import differences, lasting, standing, timing
 from bot.foreign import clip, inert
 from bot.local.fields import mistakes, state_values
@@ -219,7 +220,7 @@ def any_plan(chance: Random) -> PlanView:
     kinds = [any_step(chance, said) for _ in range(3)]
     steps = [
         replace(pick(kinds), spec=pick(kinds).spec.model_copy(update={"id": f"s{number}"}))
-        for number in range(pick([1, 3, 50]))
+        for number in range(pick([1, 3, 50, 120]))
     ]
     return plan_view(
         *steps, goal=said, text=said, reason=said, note=said, reasons=(said,) * chance.randint(0, 9),
@@ -242,6 +243,9 @@ def test_any_plan_fits_into_slack_and_pings_nobody(seed):
     review = review_form(view, "D0BOB", NOW)
     check_home(shown)
     check_view(review)
+    check_view(edit_form(view, view.spec, CATALOGUE))
+    for number in range(len(pages(view.spec, CATALOGUE))):
+        check_view(edit_page(view, view.spec, CATALOGUE, number))
     said = list(islice(messages(replace(view, steps=view.steps[:1]), view.text), 3, None))
     said += [card(view, NOW), card(view, NOW, workers=False), simple(view, NOW)]
     for fallback, blocks in said:
@@ -540,12 +544,17 @@ def test_slack_takes_a_form_with_a_very_long_parameter():
     check_view(edit_form(VIEW, spec, Catalogue([open_])))
 
 
-def test_every_step_of_a_long_plan_can_be_edited():
-    steps = [PLANNED.steps[0].model_copy(update={"id": f"s{number}"}) for number in range(50)]
-    form = edit_form(VIEW, plan_spec(*steps), CATALOGUE)
-    check_view(form)
+@pytest.mark.parametrize("count", [3, 50, 120, 200])
+def test_every_step_of_a_long_plan_can_be_edited_moved_and_removed(count):
+    spec = plan_spec(*(PLANNED.steps[0].model_copy(update={"id": f"s{n}"}) for n in range(count)))
+    forms = [edit_page(VIEW, spec, CATALOGUE, number) for number in range(len(pages(spec, CATALOGUE)))]
+    for form in forms:
+        check_view(form)
+        assert edited(spec, submitted(form), CATALOGUE) == spec
+    fields = [block["block_id"] for form in forms for block in form["blocks"] if "block_id" in block]
 
-    assert "when:s49" in {block.get("block_id") for block in form["blocks"]}
+    assert [name for name in fields if name[:5] == "when:"] == [f"when:s{n}" for n in range(count)]
+    assert [name for name in fields if name[:6] == "place:"] == [f"place:s{n}" for n in range(count)]
 
 
 @pytest.mark.parametrize(
@@ -664,7 +673,7 @@ def test_previews_stand_collapsed_under_the_plan_and_not_twice():
     assert "Would do" not in json.dumps(blocks)
 
 
-@pytest.mark.parametrize("count", [1, 10, 50])
+@pytest.mark.parametrize("count", [1, 10, 50, 120])
 def test_a_plan_of_any_length_fits_and_what_has_no_room_goes_into_a_file(count):
     steps = [StepView(step(f"s{n}", purpose=f"Do part {n}"), preview="x" * 400) for n in range(count)]
     view = plan_view(*steps)
@@ -672,8 +681,11 @@ def test_a_plan_of_any_length_fits_and_what_has_no_room_goes_into_a_file(count):
     whole = in_full(view)
 
     check_message(text, blocks, most_text=UPDATE_TEXT)
-    assert len(blocks[0]["tasks"]) == count
+    assert len(blocks[0]["tasks"]) == (count if count <= 50 else 49)
     assert cut(view, NOW) is (count > 10)
+    assert ("All of it stands in the thread, in `plan-1-revision-1.txt`" in json.dumps(blocks)) is (
+        count > 10
+    )
     assert all(f"Do part {n}\n" in whole and "If it fails" in whole for n in range(count))
 
 

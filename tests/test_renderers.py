@@ -11,13 +11,16 @@ import pytest
 
 from bot import cards
 from bot.cards.card import card, editing, facts, holders, simple
-from bot.cards.editing import edit_form
+from bot.cards.editing import edit_form, edit_page
+from bot.cards.ending import summary
 from bot.cards.escalation import answers, guide_form, takeover_form
 from bot.cards.facts import clarify_form, questions
 from bot.cards.keeping import save_button, save_form
 from bot.cards.modal import code_form, reject_form
 from bot.cards.previews import previews
 from bot.cards.review import review_form
+from bot.cards.tasks import plan_block
+from bot.cards.whole import instead
 from bot.planner.asking import Field, Form
 from bot.planner.validate import Catalogue
 from storage.views import PlanView
@@ -42,6 +45,10 @@ DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
     code_form: code_form,
     reject_form: reject_form,
     previews: previews,
+    plan_block: lambda view: plan_block(view, NOW, {"details", "output"}, 600),
+    instead: instead,
+    summary: lambda view: summary(view, None),
+    edit_page: lambda view: edit_page(view, view.spec, Catalogue([]), 0),
     review_form: lambda view: review_form(view, "D1", NOW),
 }
 

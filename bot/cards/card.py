@@ -1,9 +1,6 @@
 """The card: a plan's one message in the channel. A pure function of the view."""
 
-import json
 from datetime import datetime
-
-from pydantic import JsonValue
 
 from bot.cards.blocks import (
     LIMIT,
@@ -15,35 +12,22 @@ from bot.cards.blocks import (
     linked,
     pack,
     permalink,
-    rich,
     section,
     size,
 )
 from bot.cards.facts import questions
-from bot.cards.previews import previews, written
-from bot.cards.words import FAILURE, lasting, standing, timing, title, took, waiting
-from bot.foreign import clip, inert
+from bot.cards.previews import previews
+from bot.cards.tasks import TASKS, goal, heading, plan_block, stretch
+from bot.cards.whole import instead
+from bot.cards.words import lasting, standing
+from bot.foreign import clip
 from bot.planner.asking import Form
 from bot.planner.gate import allows
 from bot.planner.model import cost
 from bot.policy import who
-from storage.contract import Check
-from storage.spec import reference
 from storage.states import PlanState, StepState
-from storage.views import PlanView, StepView
+from storage.views import PlanView
 
-STATUS = {
-    StepState.pending: "pending",
-    StepState.running: "in_progress",
-    StepState.succeeded: "complete",
-    StepState.failed: "error",
-    StepState.unknown: "error",
-    StepState.skipped: "pending",
-    StepState.cancelled: "error",
-}
-
-
-SAID = {"True": "yes", "False": "no"}
 LAYERS: tuple[tuple[set[str], int], ...] = (
     ({"boxes", "details", "output"}, 600),
     ({"details", "output"}, 600),
@@ -51,7 +35,6 @@ LAYERS: tuple[tuple[set[str], int], ...] = (
     (set(), 600),
     (set(), 80),
 )
-TASKS = 50  # in one plan block; a rollback of a long plan shows its undo steps alone
 
 
 def card(view: PlanView, now: datetime, *, workers: bool = True, site: str = "") -> tuple[str, list[Block]]:
@@ -60,10 +43,11 @@ def card(view: PlanView, now: datetime, *, workers: bool = True, site: str = "")
     `site` is the workspace's address, for links to other plans.
     """
     blocks: list[Block] = []
+    more = [instead(view)] if cut(view, now) else []
     for shown, room in LAYERS:
-        tasks, told = _plan(view, now, shown, room), facts(view, workers=workers, room=room)
+        tasks, told = plan_block(view, now, shown, room), facts(view, workers=workers, room=room)
         boxes = previews(view) if "boxes" in shown else []
-        blocks = [tasks, *told, *boxes, *holders(view, site), *_buttons(view)]
+        blocks = [tasks, *more, *told, *boxes, *holders(view, site), *_buttons(view)]
         if size(blocks) <= LIMIT:
             break
     return _text(view, now), blocks
@@ -71,22 +55,18 @@ def card(view: PlanView, now: datetime, *, workers: bool = True, site: str = "")
 
 def cut(view: PlanView, now: datetime) -> bool:
     """Whether the card has no room for what people must read: the plan goes beside it as a file."""
-    whole = [_plan(view, now, {"details", "output"}, 600), *facts(view, workers=True), *_buttons(view)]
-    return size(whole) > LIMIT
-
-
-def in_full(view: PlanView) -> str:
-    """Every step of the plan with all that an approver must know."""
-    steps = enumerate(view.steps, 1)
-    return written(view, [(f"{n}. {title(step.spec)}", details(view, step, room=5000)) for n, step in steps])
+    whole = [plan_block(view, now, {"details"}, 600), *facts(view, workers=True), *_buttons(view)]
+    steps = view.spec.steps if view.spec else ()
+    return len(steps) > TASKS or (view.state == PlanState.proposed and size(whole) > LIMIT)
 
 
 def simple(view: PlanView, now: datetime) -> tuple[str, list[Block]]:
     """The same in sections, for a Slack that refuses the plan block."""
-    lines = [f"*{escape(_goal(view))}* — {escape(standing(view, now))}"]
-    lines += [f"{number}. {escape(_title(step, now))}" for number, step in enumerate(view.steps, 1)]
+    lines = [f"*{escape(goal(view))}* — {escape(standing(view, now))}"]
+    lines += [f"{number + 1}. {escape(heading(view.steps[number], now))}" for number in stretch(view.steps)]
     return _text(view, now), [
         section("\n".join(lines)),
+        *([instead(view)] if cut(view, now) else []),
         *facts(view, workers=True, room=120),
         *_buttons(view),
     ]
@@ -94,90 +74,7 @@ def simple(view: PlanView, now: datetime) -> tuple[str, list[Block]]:
 
 def _text(view: PlanView, now: datetime) -> str:
     """For notifications; Slack reads it as mrkdwn."""
-    return escape(clip(f"{_goal(view)} — {standing(view, now)}", 300))
-
-
-def _goal(view: PlanView) -> str:
-    return view.spec.goal if view.spec else view.text
-
-
-def _plan(view: PlanView, now: datetime, shown: set[str], room: int) -> Block:
-    name = f"plan_{view.id}_r{view.revision}_v{view.version}"
-    heading = clip(inert(f"{clip(_goal(view), 90)} — {clip(standing(view, now), 100)}"), 150)
-    steps = [step for step in view.steps if step.undo] if len(view.steps) > TASKS else list(view.steps)
-    tasks = [_task(view, step, number, now, shown, room) for number, step in enumerate(steps[:TASKS], 1)]
-    if not tasks:
-        open_ = view.state == PlanState.planning
-        task = ("Making a plan", "in_progress") if open_ else ("No plan was made", "error")
-        task = ("Waiting for an answer", "pending") if open_ and view.form else task
-        tasks = [{"task_id": "planning", "title": task[0], "status": task[1]}]
-    return {"type": "plan", "block_id": name, "title": heading, "tasks": tasks}
-
-
-def _task(view: PlanView, step: StepView, number: int, now: datetime, shown: set[str], room: int) -> Block:
-    title_ = clip(f"{number}. {_title(step, now)}", 150 if shown else max(room // 10, 40))
-    made: Block = {"task_id": step.spec.id, "title": title_, "status": STATUS[step.state]}
-    boxed = "boxes" in shown and bool(previews(view))
-    if "details" in shown:
-        made["details"] = rich(clip(details(view, step, room=0 if boxed else 500), 900))
-    if step.report and "output" in shown:
-        made["output"] = rich(clip(step.report.summary + (f" ({took(step)})" if took(step) else ""), 600))
-    return made
-
-
-def _title(step: StepView, now: datetime) -> str:
-    name = inert(clip(title(step.spec), 150))
-    if step.state == StepState.skipped:
-        return f"{name} — not run"
-    if step.state == StepState.unknown:
-        return f"{name} — unknown whether it happened"
-    if step.state == StepState.running:
-        again = f"Again: {name} (attempt {step.attempt})" if step.attempt > 1 else name
-        return f"{again} — {inert(clip(step.progress, 150))}" if step.progress else again
-    if step.previewing:
-        return f"{name} — finding out what it would do"
-    why = waiting(step, now)
-    return f"{name} — {inert(clip(why, 150))}" if why else name
-
-
-def _said(value: JsonValue) -> str:
-    """A parameter for people: yes and no, where a reference comes from, and JSON for what has parts."""
-    if found := reference(value):
-        return f"{'.'.join(found)} (when it is known)"
-    return (
-        json.dumps(value, ensure_ascii=False)
-        if isinstance(value, dict | list)
-        else SAID.get(str(value), str(value))
-    )
-
-
-def details(view: PlanView, step: StepView, *, room: int = 500) -> str:
-    """What, with which worker, when, what must hold, what happens on failure; room for its preview."""
-    spec = step.spec
-    lines = [f"{spec.worker} · {spec.action}"]
-    if spec.parameters:
-        given = {name: value for name, value in spec.parameters.items() if value not in ("", [], None)}
-        lines.append(", ".join(f"{name}: {_said(value)}" for name, value in given.items()))
-    lines.append(f"When: {timing(spec)}")
-    criteria = dict.fromkeys(c if isinstance(c, str) else c.name or _check(c) for c in spec.success_criteria)
-    if criteria:
-        lines.append(f"Must hold: {', '.join(criteria)}")
-    if step.preview and room:
-        lines.append(f"Would do: {clip(step.preview, room)}")
-    if not step.undo:
-        lines.append(
-            f"If it fails: {FAILURE[spec.failure_action]}{_undo(view, spec.id, spec.failure_action)}"
-        )
-    return "\n".join(lines)
-
-
-def _check(check: Check) -> str:
-    return f"{check.field} {check.op} {check.value}"
-
-
-def _undo(view: PlanView, key: str, way: str) -> str:
-    undo = [u for u in (view.spec.rollback if view.spec else ()) if u.undoes == key]
-    return f" ({title(undo[0])})" if undo and way == "rollback" else ""
+    return escape(clip(f"{goal(view)} — {standing(view, now)}", 300))
 
 
 def holders(view: PlanView, site: str) -> list[Block]:

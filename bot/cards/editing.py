@@ -1,6 +1,8 @@
 """The edit form: typed fields from the plan and the actions' schemas, and the draft that is read back."""
 
+import json
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from bot.cards.blocks import Block, escape, plain, section
@@ -15,21 +17,70 @@ from storage.spec import PlanSpec, StepSpec, utc
 from storage.views import PlanView
 
 FIELDS = 100  # blocks in a form
+LARGEST = 200_000  # bytes in a form; Slack takes 250,000
 LONGEST = 3000  # characters in a field
+CHOICES = 100  # options of one select
 REMOVE = "remove"
 
 
 def edit_form(view: PlanView, spec: PlanSpec, catalogue: Catalogue) -> Block:
-    """One form for the whole plan: each step's place, time and parameters, and what to add."""
+    """One form for the whole plan; of a plan that is too long for one, first the choice which steps."""
+    parts = pages(spec, catalogue)
+    if len(parts) == 1:
+        return edit_page(view, spec, catalogue, 0)
+    options = [_page(spec, number, part) for number, part in enumerate(parts[:CHOICES])]
+    which: Block = {"type": "static_select", "action_id": "value", "options": options}
+    many = len(spec.steps)
+    why = f"{many} steps do not fit into one form. Choose which to change here, or say it in the thread:"
+    blocks = [
+        section(f"{why} “move step {many} to 2am EST”, “drop step {many - 1}”."),
+        {"type": "input", "block_id": "page", "label": plain("Which steps?"), "element": which},
+    ]
+    return modal("edit_pages", "Edit the plan", "Next", _which(view), blocks)
+
+
+def edit_page(view: PlanView, spec: PlanSpec, catalogue: Catalogue, page: int) -> Block:
+    """Each step's place, time and parameters, and what to add."""
     blocks: list[Block] = []
-    for number, step in enumerate(spec.steps, 1):
-        heading = section(f"*{number}. {escape(clip(title(step), 200))}*")
-        blocks += [heading, _when(step), *_fields(step, catalogue), *_place(step, number, len(spec.steps))]
-    blocks.append(_more())
-    if len(blocks) > FIELDS:  # of a very long plan only the times can be changed here
-        blocks = [_when(step, f"{number}. {title(step)}") for number, step in enumerate(spec.steps, 1)]
-    which = {"p": view.id, "r": view.revision}
-    return modal("edit", "Edit the plan", "Make revision", which, blocks)
+    for number in pages(spec, catalogue)[page]:
+        blocks += _step(spec, number, catalogue)
+    return modal("edit", "Edit the plan", "Make revision", _which(view), [*blocks, _more()])
+
+
+def pages(spec: PlanSpec, catalogue: Catalogue) -> list[range]:
+    """Which steps go into one form."""
+    starts, blocks, bytes_ = [0], 0, 0
+    for number in range(len(spec.steps)):
+        made = _step(spec, number, catalogue)
+        if blocks and (blocks + len(made) >= FIELDS or bytes_ + _weight(made) > LARGEST):
+            starts.append(number)
+            blocks = bytes_ = 0
+        blocks, bytes_ = blocks + len(made), bytes_ + _weight(made)
+    return [range(*ends) for ends in pairwise([*starts, len(spec.steps)])]
+
+
+def _weight(blocks: list[Block]) -> int:
+    return len(json.dumps(blocks, ensure_ascii=False).encode())
+
+
+def _page(spec: PlanSpec, number: int, part: range) -> Block:
+    first, last = (title(spec.steps[n]) for n in (part[0], part[-1]))
+    said = f"{part[0] + 1} to {part[-1] + 1}: {clip(inert(first), 25)} … {clip(inert(last), 25)}"
+    return {"text": plain(clip(said, 75)), "value": str(number)}
+
+
+def _step(spec: PlanSpec, number: int, catalogue: Catalogue) -> list[Block]:
+    step, many = spec.steps[number], len(spec.steps)
+    heading = section(f"*{number + 1}. {escape(clip(title(step), 200))}*")
+    fields: list[Block] = []
+    for field in _fields(step, catalogue):
+        fits = len(fields) < FIELDS - 5 and _weight([*fields, field]) < LARGEST - LONGEST * 6
+        fields += [field] if fits else []
+    return [heading, *_when(step), *fields, *_place(step, number + 1, many)]
+
+
+def _which(view: PlanView) -> dict[str, int]:
+    return {"p": view.id, "r": view.revision}
 
 
 def edited(spec: PlanSpec, values: dict[str, str], catalogue: Catalogue) -> PlanSpec:
@@ -94,21 +145,24 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _when(step: StepSpec, name: str = "When may it start?") -> Block:
+def _when(step: StepSpec) -> Iterator[Block]:
     element = {"type": "plain_text_input", "action_id": "value", "initial_value": when_words(step)}
     hint = plain("now, 2AM EST, tomorrow 02:00 in New York, in 20 minutes, or the name of a window")
-    label = plain(clip(inert(name), 150))
-    return {"type": "input", "block_id": f"when:{step.id}", "label": label, "element": element, "hint": hint}
+    field = {"type": "input", "block_id": f"when:{step.id}", "label": plain("When may it start?")}
+    if len(when_words(step)) <= LONGEST:
+        yield field | {"element": element, "hint": hint}
 
 
 def _place(step: StepSpec, number: int, many: int) -> Iterator[Block]:
     """Where it stands; the shape of the plan stays, and the steps change places."""
     if many == 1:
         return
-    options = [{"text": plain(f"Place {n}"), "value": str(n)} for n in range(1, min(many, 99) + 1)]
-    options.append({"text": plain("Remove this step"), "value": REMOVE})
-    element: Block = {"type": "static_select", "action_id": "value", "options": options}
-    element["initial_option"] = options[number - 1]
+    first = max(1, min(number - CHOICES // 2, many - CHOICES + 2))
+    places = range(first, min(many, first + CHOICES - 2) + 1)
+    options = [{"text": plain(f"Place {n}"), "value": str(n)} for n in places]
+    element: Block = {"type": "static_select", "action_id": "value"}
+    element["initial_option"] = options[number - first]
+    element["options"] = [*options, {"text": plain("Remove this step"), "value": REMOVE}]
     yield {"type": "input", "block_id": f"place:{step.id}", "label": plain("Order"), "element": element}
 
 

@@ -1,7 +1,7 @@
-"""What the steps would do, collapsed under the plan; and a plan that does not fit, as a text."""
+"""What the steps would do, collapsed under the plan."""
 
 from bot.cards.blocks import Block, escape, plain, section
-from bot.foreign import clip, inert
+from bot.foreign import clip
 from storage.views import PlanView, StepView
 
 MOST = 8  # previews under one card; the others stand in their steps
@@ -20,10 +20,3 @@ def _box(number: int, step: StepView) -> Block:
         "type": "container", "title": plain(f"What step {number} would do"), "is_collapsible": True,
         "default_collapsed": True, "child_blocks": [section(said)],
     }  # fmt: skip
-
-
-def written(view: PlanView, parts: list[tuple[str, str]]) -> str:
-    """The whole plan to read as a file: each step's heading and details."""
-    goal = view.spec.goal if view.spec else view.text
-    head = f"{inert(goal)}\nPlan {view.id}, revision {view.revision}, digest {view.digest}\n"
-    return head + "".join(f"\n{inert(heading)}\n{inert(body)}\n" for heading, body in parts)

@@ -5,16 +5,15 @@ from datetime import datetime
 from functools import partial
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, section
+from bot.cards.ending import spent, summary
 from bot.cards.escalation import advice, answered, asking, mention, settled, silent
-from bot.cards.keeping import save_button, saved
-from bot.cards.words import OUTCOMES, doer, lasting, standing, title, took
+from bot.cards.keeping import saved
+from bot.cards.words import doer, lasting, standing, title
 from bot.foreign import clip
-from bot.planner.closing import told
-from bot.planner.decision import progress
 from bot.policy import who
 from storage.states import PlanState, StepState
 from storage.tables import Event
-from storage.views import PlanView, StepView
+from storage.views import PlanView
 
 Draw = Callable[[PlanView, Event | None], tuple[list[str], list[Block]]]
 RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}
@@ -37,7 +36,7 @@ def message(
     drawings: dict[str, Draw] = {
         "outcome": partial(_outcome, on_call=on_call, guides=guides),
         "question": partial(_question, on_call=on_call),
-        "summary": _summary,
+        "summary": summary,
         "decision": _decision,
         "changes": _changes,
         "waits": _waits,
@@ -78,8 +77,8 @@ def _outcome(
     step = view.step(data["step"])
     summary = data.get("summary") or (step.report.summary if step.report else data.get("reason", ""))
     if event and event.verb == "succeed":
-        return [f":white_check_mark: *{escape(title(step.spec))}*: {escape(summary)}{_took(step)}"], []
-    failed = f":x: *{escape(title(step.spec))}* failed: {escape(summary)}{_took(step)}"
+        return [f":white_check_mark: *{escape(title(step.spec))}*: {escape(summary)}{spent(step)}"], []
+    failed = f":x: *{escape(title(step.spec))}* failed: {escape(summary)}{spent(step)}"
     lines = [f":raised_hand: *{escape(title(step.spec))}*: {escape(summary)}" if data.get("asks") else failed]
     if step.choices:
         more, buttons = asking(view, step, on_call, guides)
@@ -154,23 +153,6 @@ def _question(view: PlanView, event: Event | None, *, on_call: str) -> tuple[lis
     return [*lines, ask], [actions(f"resolve_{step.spec.id}", *buttons)]
 
 
-def _summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
-    good = view.outcome == "succeeded"
-    sign = ":white_check_mark:" if good else ":octagonal_sign:"
-    goal = view.spec.goal if view.spec else view.text
-    lines = [f"{sign} *{escape(goal)}*: {OUTCOMES.get(view.outcome, view.outcome)}{_whole(view)}"]
-    if view.spec and (said := told(progress(view))):
-        lines.append(f"> {escape(said)}")
-    if not good:
-        lines.append(f"Why: {escape(view.reason)}")
-    lines += [_line(step, 300 if len(view.steps) > 1 else 1500) for step in view.steps]
-    lines.append(f"<@{view.requester}> asked" + (f"; {_names(view)} approved" if view.approved_by else ""))
-    again = actions(
-        f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
-    )
-    return lines, [save_button(view)] if good else [again]
-
-
 def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
     if event is None:
         return [standing(view, view.created_at)], []
@@ -201,30 +183,3 @@ def _changes(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
     actor = event.actor if event else view.author
     lines = [f":repeat: <@{actor}> made revision {data.get('revision', view.revision)}:", *changed]
     return lines, [context("Earlier approvals no longer count, and earlier buttons do nothing.")]
-
-
-def _line(step: StepView, longest: int) -> str:
-    sign = {StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:"}.get(
-        step.state, ":white_circle:"
-    )
-    said = step.report.summary if step.report else "not run"
-    return f"{sign} {escape(clip(title(step.spec), 150))}: {escape(clip(said, longest))}{_took(step)}"
-
-
-def _took(step: StepView) -> str:
-    return f" ({took(step)})" if took(step) else ""
-
-
-def _whole(view: PlanView) -> str:
-    """How long it took, and how long with the waiting, where that is much more."""
-    spans = [(step.started_at, step.ended_at) for step in view.steps if step.started_at and step.ended_at]
-    if not spans:
-        return ""
-    work = sum((end - start).total_seconds() for start, end in spans)
-    whole = (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds()
-    waited = f" ({lasting(whole)} with waiting)" if whole > 2 * work + 5 else ""
-    return f" in {lasting(work)}{waited}"
-
-
-def _names(view: PlanView) -> str:
-    return ", ".join(f"<@{user}>" for user in view.approved_by)

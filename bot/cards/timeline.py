@@ -17,7 +17,8 @@ Span = tuple[datetime, datetime]
 ROW, TOP, NAMES, WIDTH, EDGE = 64, 96, 460, 1500, 60
 INK, FAINT, PLANNED = "#1f2937", "#9ca3af", "#cbd5e1"
 COLOURS = {StepState.succeeded: "#16a34a", StepState.failed: "#dc2626", StepState.unknown: "#d97706"}
-ROWS = 60  # a longer plan shows its first steps
+ROOMY = 40  # a longer plan has narrow rows, and says only when its steps ran
+NARROW = 30
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,15 @@ class Axis:
 
 def timeline(view: PlanView, typical: Mapping[str, float]) -> bytes:
     """A PNG; `typical` are the seconds that each step was expected to take."""
-    rows = bars(view, typical)[:ROWS]
+    rows = bars(view, typical)
+    height = ROW if len(rows) <= ROOMY else NARROW
     scale = axis([span for bar in rows for span in (bar.planned, bar.actual) if span])
-    picture = Image.new("RGB", (WIDTH, TOP + ROW * len(rows) + 56), "white")
+    picture = Image.new("RGB", (WIDTH, TOP + height * len(rows) + 56), "white")
     draw = ImageDraw.Draw(picture)
     _heading(draw, view)
     for number, bar in enumerate(rows):
-        _row(draw, bar, scale, TOP + ROW * number)
-    _scale(draw, scale, TOP + ROW * len(rows))
+        _row(draw, bar, scale, TOP + height * number, height)
+    _scale(draw, scale, TOP + height * len(rows))
     out = BytesIO()
     picture.save(out, "PNG", optimize=True)
     return out.getvalue()
@@ -125,14 +127,17 @@ def _heading(draw: ImageDraw.ImageDraw, view: PlanView) -> None:
     draw.text((EDGE + 168, 62), "actual", FAINT, _font(18))
 
 
-def _row(draw: ImageDraw.ImageDraw, bar: Bar, scale: Axis, y: int) -> None:
+def _row(draw: ImageDraw.ImageDraw, bar: Bar, scale: Axis, y: int, height: int) -> None:
     draw.line((EDGE, y, WIDTH - EDGE, y), "#e5e7eb")
-    draw.text((EDGE, y + 10), clip(bar.name, 44), INK, _font(19))
-    draw.text((EDGE, y + 35), bar.said, FAINT, _font(16))
+    roomy = height == ROW
+    draw.text((EDGE, y + (10 if roomy else 5)), clip(bar.name, 44), INK, _font(19 if roomy else 16))
+    if roomy:
+        draw.text((EDGE, y + 35), bar.said, FAINT, _font(16))
+    part = height / ROW
     if bar.planned:
-        draw.rectangle((*_ends(scale, bar.planned, y + 14, y + 28),), PLANNED)
+        draw.rectangle((*_ends(scale, bar.planned, y + round(14 * part), y + round(28 * part)),), PLANNED)
     if bar.actual:
-        draw.rectangle((*_ends(scale, bar.actual, y + 32, y + 50),), bar.colour)
+        draw.rectangle((*_ends(scale, bar.actual, y + round(32 * part), y + round(50 * part)),), bar.colour)
 
 
 def _ends(scale: Axis, span: Span, top: int, bottom: int) -> tuple[float, int, float, int]:

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from bot.cards.blocks import escape
+from bot.cards.tasks import counted, stretch
 from bot.cards.words import openings, standing, timing, title
+from bot.foreign import clip
 from bot.glass import break_glass
 from bot.hands import Bot
 from bot.listeners.recurring import every, schedules
@@ -15,6 +17,7 @@ from storage.errors import SignoffError
 from storage.stops import EVERYTHING
 
 LONGEST = 2000
+LISTED = 22  # steps of one plan in an answer
 SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+|all changes|changes in [\w-]+)\b\s*", re.I)
 
 
@@ -96,8 +99,15 @@ def showing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     view, now = bot.store.view(number(rest)), bot.store.clock()
     goal = view.spec.goal if view.spec else view.text
     lines = [f"*{view.id}: {escape(goal)}* — {escape(standing(view, now))}"]
-    lines += [f"{n}. [{step.state}] {escape(title(step.spec))} ({escape(timing(step.spec))})"
-              for n, step in enumerate(view.steps, 1)]  # fmt: skip
+    shown = stretch(view.steps, LISTED)
+    for n in shown:
+        spec = view.steps[n].spec
+        name, when = escape(clip(title(spec), 90)), escape(timing(spec))
+        lines.append(f"{n + 1}. [{view.steps[n].state}] {name} ({when})")
+    if len(shown) < len(view.steps):
+        lines.append(
+            f"… of {len(view.steps)} steps: {counted(view.steps)}. The card's thread has all of them."
+        )
     return "\n".join(lines)
 
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from bot.cards.editing import edited, field_errors
+from bot.cards.editing import edit_page, edited, field_errors, pages
 from bot.cards.modal import read_values
 from bot.clarifying import inform
 from bot.foreign import clip
@@ -19,6 +19,7 @@ from bot.planner.changes import joined
 from bot.planner.runbooks import NoPlan
 from bot.saving import save
 from storage.errors import InvalidPlan, SignoffError
+from storage.spec import PlanSpec
 from storage.views import PlanView
 
 
@@ -26,6 +27,17 @@ def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:
     """Errors by field; none means that it was done and committed."""
     with bot.store.coming("form"):
         return taken(bot, user, form, read_values(form))
+
+
+def onward(bot: Bot, form: dict[str, Any]) -> dict[str, Any]:
+    """What comes after a form that was taken: the steps that were chosen; after these, no form at all."""
+    if form["callback_id"] != "edit_pages":
+        return {"response_action": "clear"} if form["callback_id"] == "edit" else {}
+    view, page = bot.store.view(int(json.loads(form["private_metadata"])["p"])), read_values(form)["page"]
+    if view.spec is None:
+        return {}
+    made = edit_page(view, view.spec, bot.catalogue(), int(page))
+    return {"response_action": "push", "view": bot.store.redact.data(made)}
 
 
 def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
@@ -40,7 +52,7 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
             return FACTS[form["callback_id"]](bot, user, view, values)
         if coded(form, values):
             return confirm(bot, user, view, {"r": int(meta["r"]), "d": str(meta["d"])}, values["code"])
-        done = {"edit": amend, "reject": reject}[form["callback_id"]]
+        done = {"edit": amend, "edit_pages": turn, "reject": reject}[form["callback_id"]]
         return done(bot, user, view, int(meta["r"]), values)
     except Unsure as error:
         bot.store.refuse(0, form["callback_id"], user=user, reason=str(error))
@@ -112,23 +124,35 @@ ANSWERS = {"take_over": taken_over, "guide": told}
 
 
 def amend(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
-    bot.demand(user, "amend", view)
-    if view.spec is None:
-        raise SignoffError("There is no plan to change yet.")
-    if view.revision != revision:
-        changed = "; ".join(view.changes) or "it was replaced"
-        raise SignoffError(f"Meanwhile revision {view.revision} was made: {changed}. Please open Edit again.")
-    draft = edited(view.spec, values, bot.catalogue())
+    spec = current(bot, user, view, revision)
+    draft = edited(spec, values, bot.catalogue())
     if wish := values.get("add", "").strip():
         try:
             draft = joined(draft, planned(bot, wish))
         except NoPlan as error:
             return {"add": clip(str(error), 150)}
     try:
-        put(bot, user, view, view.spec, draft)
+        put(bot, user, view, spec, draft)
     except InvalidPlan as error:
         return field_errors(error.issues, draft, values)
     return {}
+
+
+def turn(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
+    """Which steps of a long plan shall be changed: they come in the next form."""
+    found = pages(current(bot, user, view, revision), bot.catalogue())
+    return {} if values["page"] in map(str, range(len(found))) else {"page": "Please choose one of these."}
+
+
+def current(bot: Bot, user: str, view: PlanView, revision: int) -> PlanSpec:
+    """The plan as the form showed it, if this person may change it and nobody did so meanwhile."""
+    bot.demand(user, "amend", view)
+    if view.spec is None:
+        raise SignoffError("There is no plan to change yet.")
+    if view.revision != revision:
+        changed = "; ".join(view.changes) or "it was replaced"
+        raise SignoffError(f"Meanwhile revision {view.revision} was made: {changed}. Please open Edit again.")
+    return view.spec
 
 
 def reject(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from storage.errors import Issue
 from storage.mandate import Allowance, allowance
 from storage.spec import PlanSpec, StepSpec, UndoSpec, reference
 
-MAX_STEPS = 50
+MAX_STEPS = 200  # what people can still read
 
 
 class Catalogue:
