@@ -1,12 +1,17 @@
 """The ways in, the home tab and what comes back, as people meet them: over real Socket Mode."""
 
 import json
+import os
+import signal
+import time
 from collections.abc import Iterator
 
 import pytest
 
 from bot.local.person import Person
 from bot.local.reading import readable
+from storage.export import journal, last_checkpoint
+from storage.verify import check
 from storage.views import PlanView
 from tests.world import World
 
@@ -181,3 +186,18 @@ def test_the_end_has_a_picture_and_a_failure_has_its_log(world: World, before: i
 
     assert (picture["mimetype"], picture["original_w"]) == ("image/png", 1500)
     assert "failed" in log["preview"] or log["lines_more"] > 0
+
+
+def test_a_bot_that_is_told_to_stop_anchors_what_has_happened_since_the_last_time(world: World) -> None:
+    def unanchored() -> int:
+        anchored = last_checkpoint(world.home / "checkpoints.jsonl")
+        return check(journal(world.store.engine), anchored.heads if anchored else {}).newer
+
+    world.store.adopt("another policy", {}, actor="test")
+    bot, before = world.pid("bot"), unanchored()
+    os.kill(bot, signal.SIGTERM)
+    end = time.monotonic() + 30
+    while world.pid("bot") == bot and unanchored() and time.monotonic() < end:
+        time.sleep(0.05)
+
+    assert (before > 0, unanchored(), world.pid("bot")) == (True, 0, bot)  # and not by its successor
