@@ -30,9 +30,8 @@ class Redactor:
     """Knows some secrets by value, and all others by their looks."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
-        forms = {form for value in known for form in encodings(value)}
-        self._known = tuple(sorted(forms, key=len, reverse=True))
-        self.reach = max(LONGEST, *map(len, self._known), 0)  # how far apart a secret's ends can lie
+        self._known = frozenset(form for value in known for form in encodings(value))
+        self.reach = max([LONGEST, *map(len, self._known)])  # how far apart a secret's ends can lie
         self._short = lru_cache(4096)(self._clean)  # keys, verbs and names come again and again
 
     def text(self, text: str) -> str:
@@ -140,8 +139,8 @@ def encodings(value: str) -> set[str]:
     raw = value.encode(errors="surrogatepass")
     quoted = {quote(value, safe=""), quote(value), quote_plus(value)} if value.isprintable() else set()
     lower = {re.sub("%..", lambda found: found[0].lower(), form) for form in quoted}
-    escaped = {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
-    twice = {json.dumps(form)[1:-1] for form in escaped}
+    escaped = _json(value)
+    twice = {again for form in escaped for again in _json(form)}
     said = {repr(value)[1:-1], value.replace("\\", "\\\\").replace("'", "\\'")}  # as a traceback quotes it
     forms = {value, *quoted, *lower, *escaped, *twice, *said, raw.hex(), raw.hex().upper(), *_base64(raw)}
     return {form for form in forms if len(form) >= SHORTEST}
@@ -181,6 +180,10 @@ def _near(hint: str, pattern: Pattern, text: str, lower: str) -> Iterator[Match]
             end = len(text)
         yield from ((found.start(), *found.span(group)) for found in pattern.regex.finditer(text, begin, end))
         at = lower.find(hint, end)
+
+
+def _json(value: str) -> set[str]:
+    return {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
 
 
 def _base64(raw: bytes) -> Iterator[str]:
