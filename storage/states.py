@@ -65,8 +65,6 @@ RECURRING_MOVES: dict[str, tuple[frozenset[str], str]] = {
     "retire": (frozenset({"active", "paused"}), "removed"),
 }
 
-ENDED = frozenset({S.succeeded, S.failed, S.skipped, S.cancelled})
-
 
 @dataclass(frozen=True)
 class StepFact:
@@ -174,7 +172,7 @@ def _settle_rollback(facts: Facts) -> Settlement | None:
         return Settlement("stall", f"the rollback step {failed[0]} failed", keys=tuple(failed))
     if any(fact.state == S.failed for fact in undos):
         return Settlement("finish", "given up during the rollback", outcome="failed")
-    if all(fact.state in {S.succeeded, S.skipped} for fact in undos):
+    if all(fact.state == S.succeeded for fact in undos):
         return Settlement("finish", "rolled back", outcome="rolled_back")
     return None
 
