@@ -4,8 +4,9 @@ import ast
 import copy
 import inspect
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def _named(node: ast.Name) -> Iterator[Any]:
 
 
 def _returned(node: ast.Return) -> Iterator[Any]:
-    if node.value is not None:
+    if node.value is not None and ast.unparse(node.value) != "None":
         yield _with(node, value=ast.Constant(None))
 
 
@@ -130,7 +131,16 @@ def mutants(module: str) -> list[Mutant]:
         for inner in statement.body if isinstance(statement, ast.ClassDef) else ():
             if isinstance(inner, ast.FunctionDef):
                 found += _of(module, f"{statement.name}.{inner.name}", inner)
-    return found
+    return [*_numbered(found)]
+
+
+def _numbered(found: list[Mutant]) -> Iterator[Mutant]:
+    """The same change at two places of one definition gets two names."""
+    times = Counter[str]()
+    for mutant in found:
+        times[mutant.name] += 1
+        again = f" ({times[mutant.name]})" if times[mutant.name] > 1 else ""
+        yield replace(mutant, change=mutant.change + again)
 
 
 def _is_type(value: ast.AST | None) -> bool:

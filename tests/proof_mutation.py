@@ -5,6 +5,7 @@ What no test can notice stands in mutants.txt, with the reason.
 """
 
 import os
+import resource
 import signal
 import sys
 import time
@@ -17,13 +18,14 @@ from tests.mutants import Mutant, install, mutants
 
 HERE = Path(__file__).parent
 PATIENCE = 4.0  # times as long as the right code takes: a mutant that goes on for ever was noticed
+MEMORY = 4 << 30  # bytes: one that collects for ever was noticed, too
 # Which tests must notice; the quick ones first.
 WATCHED: dict[str, tuple[str, ...]] = {
     "storage.spec": ("test_spec.py",),
     "bot.policy": ("test_authorize.py", "test_policy.py"),
     "bot.planner.gate": ("test_gate.py",),
-    "storage.redaction": ("test_redaction.py",),
-    "storage.states": ("test_model.py::test_the_model_moves_as_the_code_does", "test_states.py"),
+    "storage.redaction": ("test_known_values.py", "test_redaction.py"),
+    "storage.states": ("test_model.py::test_the_model_moves_as_the_code_does", "test_settle.py"),
 }
 QUIET = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=no", "-W", "ignore")
 
@@ -46,6 +48,7 @@ def lives(mutant: Mutant) -> int:
     void = os.open(os.devnull, os.O_WRONLY)
     os.dup2(void, 1)
     os.dup2(void, 2)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     try:
         install(mutant)
         os._exit(0 if tested(WATCHED[mutant.module]) else 1)
