@@ -214,9 +214,9 @@ def install(mutant: Mutant) -> None:
         old.clear()
         old.update(new)
     else:
-        for other in [*sys.modules.values()]:
-            for key in [key for key, value in getattr(other, "__dict__", {}).items() if value is old]:
-                setattr(other, key, new)
+        for other in [*sys.modules.values()]:  # by its name: a number is the same one everywhere
+            if getattr(other, "__dict__", {}).get(name) is old:
+                setattr(other, name, new)
 
 
 def _become(old: Any, new: Any) -> None:

@@ -49,11 +49,13 @@ def lives(mutant: Mutant) -> int:
     os.dup2(void, 1)
     os.dup2(void, 2)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    alive = 1
     try:
         install(mutant)
-        os._exit(0 if tested(WATCHED[mutant.module]) else 1)
+        alive = 0  # whatever else happens to it: it was noticed
+        alive = 0 if tested(WATCHED[mutant.module]) else 1
     finally:
-        os._exit(0)  # whatever else happens to a mutant: it was noticed
+        os._exit(alive)
 
 
 def survivors(found: list[Mutant], hands: int, patience: float) -> list[Mutant]:
@@ -90,7 +92,7 @@ def main(*modules: str, hands: int = os.cpu_count() or 1) -> int:
         for mutant in alive:
             say(f"  {mutant.name}\n")
         sys.stdout.flush()
-    return 1 if wrong["bot.policy"] else 0
+    return 1 if wrong.total() else 0
 
 
 if __name__ == "__main__":

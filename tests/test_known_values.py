@@ -52,7 +52,7 @@ def test_of_a_known_value_in_base64_no_character_is_left_that_holds_nothing_else
 
 
 def test_a_quote_in_a_value_is_hidden_also_where_a_traceback_escapes_it():
-    value = "it's-mine-7"
+    value = "it's\\mine-7"
 
     assert Redactor([value]).text(repr(BOTH.format(value, 1))) == repr(BOTH.format(HIDDEN, 1))
 

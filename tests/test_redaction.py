@@ -45,6 +45,7 @@ def test_ordinary_lines_come_through_as_they_are():
         '{"usage": {"input_tokens": 120, "output_tokens": 44}}',
         "registry.example/auth-service@sha256:" + "ab" * 32,
         "İstanbul: token yok",
+        "PASSWORD=/secrets7\nis a path, on whatever line it stands",
     ],
 )
 def test_digests_ids_and_talk_about_secrets_stay(text):
@@ -76,7 +77,7 @@ def test_redacting_twice_changes_nothing_more():
 def test_what_stands_around_a_secret_stays_readable():
     shown = Redactor([VALUE]).text(f"psql postgres://app:s3cr3t!@db.example:5432/auth said {VALUE} at 02:00")
 
-    assert shown == f"psql postgres://app:{HIDDEN}@db.example:5432/auth said {HIDDEN} at 02:00"
+    assert shown == "psql postgres://app:[redacted]@db.example:5432/auth said [redacted] at 02:00"
 
 
 def test_data_hides_by_name_and_keeps_numbers_and_structure():
@@ -158,13 +159,14 @@ def test_a_secret_that_ends_where_the_line_is_cut_is_hidden():
     ],
 )
 def test_no_text_makes_it_slow(piece):
-    redactor, sizes, spent = Redactor([VALUE]), (50_000, 400_000), []
-    for size in sizes:
+    def spent(size: int) -> float:
         begun = time.process_time()
-        redactor.text(piece * (size // len(piece)))
-        spent.append(time.process_time() - begun)
+        Redactor([VALUE]).text(piece * (size // len(piece)))
+        return time.process_time() - begun
 
-    assert spent[1] < 30 * max(spent[0], 0.005)  # eight times the text; quadratic would be 64 times the work
+    few, many = (min(spent(size), spent(size)) for size in (25_000, 200_000))
+
+    assert many < 30 * max(few, 0.005)  # eight times the text; quadratic would be 64 times the work
 
 
 def test_the_log_says_nothing_secret_not_even_in_a_traceback():
