@@ -15,6 +15,7 @@ from bot.planner.wire import Asked, Declined
 from bot.policy import Actor, Allowed, Refused, authorize
 from storage.config import Freeze, SignoffConfig
 from storage.errors import NotAllowed
+from storage.spec import PlanSpec
 from storage.store import Store
 from storage.views import PlanView
 
@@ -24,6 +25,8 @@ OUTSIDE = "This channel is shared with another organisation, so nothing is appro
 AskModel = Callable[[str, Callable[[str, Usage], None]], Planned | Asked | Declined]
 # (the plan as it stands, what was decided before, the rungs left, what hears of the cost) → advice; the same
 Advise = Callable[[Progress, Sequence[Decision], Sequence[Verb], Callable[[str, Usage], None]], Decision]
+# (a proposal, what shall be different, what hears of the cost) → the plan as it is then; the same
+Revise = Callable[[PlanSpec, str, Callable[[str, Usage], None]], Planned | Asked | Declined]
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,7 @@ class Bot:
     runbooks: list[Runbook] = field(default_factory=list)
     ask_model: AskModel | None = None  # without one, the runbooks plan
     advise: Advise | None = None  # without one, rules and people say how a plan goes on
+    revise: Revise | None = None  # without one, an edit in words is said as the grammar knows it
     safe: Safe | None = None  # opens second factors; without it nobody can show one
 
     def frozen(self, environment: str = "") -> Freeze | None:

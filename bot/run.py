@@ -21,7 +21,7 @@ from bot.cards.blocks import Block, permalink
 from bot.cards.home import Scene, closed, home
 from bot.config import BotSettings
 from bot.factor import Safe
-from bot.hands import Advise, AskModel, Bot
+from bot.hands import Advise, AskModel, Bot, Revise
 from bot.listeners.inbox import handle_all
 from bot.listeners.reminders import remind
 from bot.listeners.web import serving
@@ -40,10 +40,13 @@ from storage.config import SignoffConfig, read_config
 from storage.engine import Bell, migrate, open_engine
 from storage.errors import BadConfig
 from storage.health import Health, HealthSettings, Pulse, answering
+from storage.spec import PlanSpec
 from storage.store import Store
 from storage.views import PlanView
 
 TICK = 1.0
+Thinking = tuple[AskModel | None, Advise | None, Revise | None]
+NO_MODEL: Thinking = (None, None, None)
 # Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
 PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0}
 logger = logging.getLogger(__name__)
@@ -121,13 +124,11 @@ def web_client(settings: BotSettings) -> WebClient:
     return WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
 
 
-def thinker(
-    settings: BotSettings, config: SignoffConfig, store: Store
-) -> tuple[AskModel | None, Advise | None]:
-    """How to ask the model for a plan, and how one goes on, when there is a key."""
+def thinker(settings: BotSettings, config: SignoffConfig, store: Store) -> Thinking:
+    """How to ask the model for a plan, how one goes on, and how it is changed, when there is a key."""
     key = settings.anthropic_api_key.get_secret_value()
     if not key.strip():
-        return None, None
+        return NO_MODEL
     chosen, client = config.model, cache(lambda: connect(key))  # its import takes seconds: when first asked
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
     if chosen.name not in PRICES:
@@ -155,7 +156,10 @@ def thinker(
     ) -> Decision:
         return model(spend).advise(now, history, rungs, store.contracts(), config, store.clock())
 
-    return ask, advise
+    def revise(spec: PlanSpec, text: str, spend: Callable[[str, Usage], None]) -> Planned | Asked | Declined:
+        return model(spend).revise(spec, text, store.contracts(), config, store.clock())
+
+    return ask, advise, revise
 
 
 def keeper(settings: BotSettings, config: SignoffConfig) -> Safe | None:
@@ -175,7 +179,7 @@ def make(
     store: Store,
     client: WebClient,
     config: SignoffConfig,
-    thinking: tuple[AskModel | None, Advise | None] = (None, None),
+    thinking: Thinking = NO_MODEL,
     artifacts: Path | None = None,
     safe: Safe | None = None,
 ) -> tuple[Bot, Outbox]:

@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from functools import partial
 
 from bot import clarifying
 from bot.clarifying import clarify, words
@@ -15,6 +16,7 @@ from bot.planner.prepare import prepare
 from bot.planner.wire import Asked, Declined
 from bot.policy import terms
 from bot.reviewing import Work, reviews
+from bot.rewording import broke, reword, unworded
 from bot.spending import book, over_budget
 from bot.standing import recur, stand_in
 from storage.config import is_group
@@ -39,7 +41,7 @@ def tend(bot: Bot) -> None:
 def think(bot: Bot) -> None:
     """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other."""
     wishes = [Work(plan_id, propose, give_up, stall) for plan_id in bot.store.to_plan()]
-    if not (work := [*reviews(bot), *wishes]) or not bot.store.contracts():
+    if not (work := [*reviews(bot), *changes(bot), *wishes]) or not bot.store.contracts():
         return  # without a worker that has said what it can do, a wish waits
     for one in work:
         try:
@@ -51,6 +53,19 @@ def think(bot: Bot) -> None:
         except Exception:
             logger.exception("thinking about plan %s broke", one.plan_id)
             one.broke(bot, one.plan_id)
+
+
+def changes(bot: Bot) -> list[Work]:
+    """What people want different in a proposal, in words that only a planner understands."""
+    return [
+        Work(
+            one.body["plan"],
+            partial(reword, asked=one),
+            partial(unworded, asked=one),
+            partial(broke, asked=one),
+        )
+        for one in bot.store.unhandled(thought=True)
+    ]
 
 
 def propose(bot: Bot, plan_id: int) -> None:

@@ -15,6 +15,7 @@ from storage.letters import Letters
 from storage.states import StepState
 from storage.tables import Capability, Delivery, Message, Process, Step
 
+THOUGHT = "revise"  # a delivery that a planner must think about, and nobody else may wait for
 FRESH = timedelta(seconds=30)  # a process that has not been seen for longer counts as gone
 
 
@@ -47,10 +48,11 @@ def in_turn(stale: list[Message], now: datetime) -> list[Message]:
 class Desk(Letters):
     """deliver, handled / publish, alive / whisper, tell, say, attach, open_home / unsent, note_shown."""
 
-    def unhandled(self) -> list[Delivery]:
-        """Deliveries in the order they came that nobody has handled."""
+    def unhandled(self, *, thought: bool = False) -> list[Delivery]:
+        """Deliveries that nobody has handled, in the order they came: those to think about, or the others."""
+        kind = col(Delivery.kind) == THOUGHT if thought else col(Delivery.kind) != THOUGHT
         with self._read() as c:
-            return rows(c, Delivery, col(Delivery.handled_at).is_(None), order=col(Delivery.id))
+            return rows(c, Delivery, col(Delivery.handled_at).is_(None), kind, order=col(Delivery.id))
 
     def handled(self, key: str) -> None:
         """Make sure that a delivery counts as handled, where nothing had to be written for it."""

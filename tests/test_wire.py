@@ -277,7 +277,7 @@ def test_questions_are_few_and_short():
         (GOOD | {"steps": []}, "no_steps"),
         (GOOD | {"goal": " \u200b"}, "no_goal"),
         (GOOD | {"goal": 7}, "string_type"),
-        (GOOD | {"steps": GOOD["steps"] * 30}, "too_many_steps"),
+        (GOOD | {"steps": GOOD["steps"] * 70}, "too_many_steps"),
         (step(0, id=5), "string_type"),
         (step(0, id="../../etc"), "string_pattern_mismatch"),
         (step(0, id="deploy"), "duplicate_id"),

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from bot.amending import leave_out
 from bot.cards.escalation import guide_form, read_fields, takeover_form
 from bot.hands import Bot
-from bot.listeners.revising import leave_out
 from bot.planner.difference import changing
 from bot.reviewing import guided
 from storage.errors import Conflict

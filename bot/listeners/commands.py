@@ -11,7 +11,7 @@ from bot.foreign import clip
 from bot.glass import break_glass
 from bot.hands import Bot
 from bot.listeners.recurring import every, schedules
-from bot.listeners.replies import on_reply, planned, theme, words
+from bot.listeners.replies import change, on_reply, plannable, theme, words
 from bot.planner.editing import Unclear
 from storage.errors import SignoffError
 from storage.stops import EVERYTHING
@@ -53,11 +53,9 @@ def to_plan(bot: Bot, plan_id: int, body: dict[str, Any]) -> str:
     """Said to us in the thread of a proposal: a change of it, or a wish of its own."""
     bot.demand(body["user"], "amend", bot.store.view(plan_id))
     try:
-        return on_reply(bot, body)
+        return change(bot, body)
     except Unclear:
-        wish = words(body)
-        planned(bot, wish)  # if this is no plan either, the person hears of it
-        return ask(bot, wish, body)
+        return ask(bot, words(body), body) if plannable(bot, words(body)) else on_reply(bot, body)
 
 
 def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:

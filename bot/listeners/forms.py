@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from bot.amending import put
 from bot.cards.editing import edit_page, edited, field_errors, pages
 from bot.cards.modal import read_values
 from bot.clarifying import inform
@@ -13,7 +14,6 @@ from bot.listeners.clicks import give
 from bot.listeners.codes import shown
 from bot.listeners.commands import ask, stopping
 from bot.listeners.replies import planned
-from bot.listeners.revising import put
 from bot.people import Unsure
 from bot.planner.changes import joined
 from bot.planner.runbooks import NoPlan

@@ -3,13 +3,15 @@
 import re
 from typing import Any
 
+from bot.amending import put
 from bot.cards.words import title
 from bot.foreign import clip
 from bot.hands import Bot
-from bot.listeners.revising import put
 from bot.planner import runbooks
-from bot.planner.editing import approves, meant, understand
+from bot.planner.asking import Missing, NoPlan
+from bot.planner.editing import Unclear, approves, meant, understand
 from bot.planner.pointing import Desk
+from bot.rewording import ponder
 from storage.errors import InvalidPlan, Issue, SignoffError
 from storage.spec import PlanSpec
 
@@ -23,7 +25,18 @@ def theme(bot: Bot, body: dict[str, Any]) -> int:
 
 
 def on_reply(bot: Bot, body: dict[str, Any]) -> str:
-    """Somebody who may amend asks for a change. What others say there is not read."""
+    """Somebody who may amend asks for a change; what we do not understand, a planner may."""
+    try:
+        return change(bot, body)
+    except (Unclear, NoPlan):
+        if bot.revise is None:
+            raise
+    ponder(bot, body, bot.store.view(theme(bot, body)), words(body))
+    return ""
+
+
+def change(bot: Bot, body: dict[str, Any]) -> str:
+    """A change that the grammar knows. What others say there is not read."""
     plan_id, said = theme(bot, body), words(body)
     view = bot.store.view(plan_id) if plan_id else None
     if view is None or view.spec is None or not bot.may(body["user"], "amend", view):
@@ -42,6 +55,17 @@ def on_reply(bot: Bot, body: dict[str, Any]) -> str:
 def planned(bot: Bot, wish: str) -> PlanSpec:
     """What a runbook makes of a few words."""
     return runbooks.plan(wish, bot.usable(), bot.config).spec
+
+
+def plannable(bot: Bot, wish: str) -> bool:
+    """Whether these words are a wish of their own."""
+    try:
+        planned(bot, wish)
+    except Missing:
+        return True  # a form will ask for the rest
+    except NoPlan:
+        return False
+    return True
 
 
 def problem(issue: Issue, spec: PlanSpec) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from bot.planner import advice, prompt, wire
+from bot.planner import advice, prompt, redraft, wire
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model import (
     FAULTS,
@@ -29,6 +29,7 @@ from bot.planner.wire import Asked, Declined
 from storage.config import SignoffConfig
 from storage.contract import Contract
 from storage.errors import BadConfig, InvalidPlan, Issue
+from storage.spec import PlanSpec
 
 if TYPE_CHECKING:  # its import takes seconds; only those who have a key need it
     from anthropic import Anthropic, APIResponse, APIStatusError
@@ -97,6 +98,15 @@ class Claude:
         catalogue, user = Catalogue(contracts), prompt.request(text, config, now, outlines(text, books))
         asked = Question(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
         return self._signed(self._ask(asked, lambda said: wire.understood(said, catalogue, config, now)))
+
+    def revise(
+        self, spec: PlanSpec, text: str, contracts: Sequence[Contract], config: SignoffConfig, now: datetime
+    ) -> Planned | Asked | Declined:
+        """The proposal as somebody wants it changed, questions, or a refusal; ModelFailed as above."""
+        catalogue, user = Catalogue(contracts), prompt.change(redraft.shown(spec), text, config, now)
+        asked = Question(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
+        merge = partial(redraft.merged, spec)
+        return self._ask(asked, lambda said: wire.understood(said, catalogue, config, now, merge))
 
     def advise(
         self,

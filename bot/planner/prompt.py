@@ -37,6 +37,11 @@ def request(text: str, config: SignoffConfig, now: datetime, near: Sequence[Mapp
     return "\n\n".join([_data("request", inert(clip(text, LONGEST))), *books, _today(config, now)])
 
 
+def change(plan: Mapping[str, Any], text: str, config: SignoffConfig, now: datetime) -> str:
+    """The user message of an edit: the proposal and what shall become of it, as data."""
+    return f"{_data('plan', plan)}\n\n{request(text, config, now)}"
+
+
 def state(value: Mapping[str, Any], config: SignoffConfig, now: datetime) -> str:
     """The user message of a review: the plan as it stands, as data."""
     return f"{_data('state', value)}\n\n{_today(config, now)}"

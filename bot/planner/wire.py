@@ -1,7 +1,7 @@
 """What a model may answer, and what it means: a plan, questions, a refusal, issues. A draft, never more."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeVar
@@ -120,16 +120,23 @@ def schema(contracts: Sequence[Contract], form: type[Document] = Draft) -> dict[
 
 
 def understood(
-    said: str, catalogue: Catalogue, config: SignoffConfig, now: datetime
+    said: str,
+    catalogue: Catalogue,
+    config: SignoffConfig,
+    now: datetime,
+    merge: Callable[[PlanSpec], PlanSpec] = lambda spec: spec,
 ) -> Planned | Asked | Declined:
-    """What an answer means; InvalidPlan names everything that is wrong with it."""
+    """What an answer means; InvalidPlan names everything that is wrong with it.
+
+    `merge` makes of the drafted plan the one that is meant, where there was one before.
+    """
     draft = read(said, Draft)
     if draft.kind == "refuse":
         return Declined(draft.reason or "The model gave no reason.")
     if draft.kind == "clarify":
         return Asked(tuple(_fields(draft)))
     try:
-        whole, issues = complete(to_spec(draft), catalogue, config, now)
+        whole, issues = complete(merge(to_spec(draft)), catalogue, config, now)
     except (ArithmeticError, ValueError, RecursionError) as error:
         # A hostile draft finds the value a parser below was not made for; it must still end as an issue.
         what = f"a value in it cannot be used ({type(error).__name__})"

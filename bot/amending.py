@@ -1,6 +1,7 @@
 """A person's draft becomes the next revision, whichever way it was made."""
 
 from bot.cards.words import differences
+from bot.foreign import clip, inert
 from bot.hands import Bot
 from bot.planner.changes import without
 from bot.planner.prepare import prepare
@@ -11,16 +12,20 @@ from storage.spec import PlanSpec
 from storage.views import PlanView
 
 
-def put(bot: Bot, user: str, view: PlanView, old: PlanSpec, draft: PlanSpec) -> None:
-    """Make a person's draft the new revision; InvalidPlan names everything that is wrong with it."""
+def put(bot: Bot, user: str, view: PlanView, old: PlanSpec, draft: PlanSpec, *, asked: str = "") -> None:
+    """Make a person's draft the new revision; InvalidPlan names everything that is wrong with it.
+
+    `asked` are the words from which the planner made the draft, if it did.
+    """
     catalogue, now = bot.catalogue(), bot.store.clock()
     spec = prepare(draft, catalogue, bot.config, now)
     if spec.digest() == view.digest:
         raise SignoffError("Nothing was changed.")
     authors = view.authors if only_later(old, spec) else (*dict.fromkeys([*view.authors, user]),)
-    asked = terms(spec, catalogue, bot.config, authors=authors, now=now)
-    changes = differences(old, spec)
-    bot.store.amend(view.id, spec, asked, author=user, after=view.revision, changes=changes)
+    wanted = terms(spec, catalogue, bot.config, authors=authors, now=now)
+    drafted = [f"drafted by the planner from “{clip(inert(asked), 200)}”"] if asked else []
+    changes = [*drafted, *differences(old, spec)]
+    bot.store.amend(view.id, spec, wanted, author=user, after=view.revision, changes=changes)
 
 
 def leave_out(bot: Bot, user: str, view: PlanView, old: PlanSpec, key: str) -> None:
