@@ -65,6 +65,8 @@ RECURRING_MOVES: dict[str, tuple[frozenset[str], str]] = {
     "retire": (frozenset({"active", "paused"}), "removed"),
 }
 
+ENDED = frozenset({S.succeeded, S.failed, S.skipped, S.cancelled})
+
 
 @dataclass(frozen=True)
 class StepFact:
