@@ -13,7 +13,7 @@ from bot.cards.words import FAILURE, standing, timing, title, took, waiting
 from bot.foreign import clip, inert
 from storage.contract import Check
 from storage.spec import reference
-from storage.states import ENDED, PlanState, StepState
+from storage.states import PlanState, StepState
 from storage.views import PlanView, StepView
 
 STATUS = {
@@ -34,6 +34,7 @@ COUNTED = {
     StepState.running: "running",
     StepState.pending: "to come",
 }
+LEFT = {StepState.pending, StepState.running, StepState.unknown}
 SAID = {"True": "yes", "False": "no"}
 TASKS = 50  # in one plan block; of a longer plan it shows where the plan stands, and counts the rest
 
@@ -53,7 +54,7 @@ def stretch(steps: Sequence[StepView], most: int = TASKS) -> range:
     """The steps that are shown: all, or those from where the plan stands on, two fewer than fit."""
     if len(steps) <= most:
         return range(len(steps))
-    left = [n for n, step in enumerate(steps) if step.state not in ENDED]
+    left = [n for n, step in enumerate(steps) if step.state in LEFT]
     bad = [n for n, step in enumerate(steps) if step.state == StepState.failed]
     here = next(iter([*left, *bad]), 0)
     start = max(0, min(here - 2, len(steps) - (most - 2)))
