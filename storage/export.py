@@ -24,7 +24,7 @@ FEW = 500
 # OCSF's API Activity: what a verb does to the plan or the system.
 ACTIVITIES = {"request": 1, "propose": 1, "view": 2, "export": 2, "prune": 4, "cancel": 4}
 UPDATE = 3
-FAILED = {"refuse", "withhold", "fail", "lose", "reject"}
+FAILED = {"refuse", "withhold", "fail", "lose", "reject", "withdraw"}
 
 
 def journal(engine: Engine) -> Iterator[bytes]:

@@ -1,11 +1,11 @@
 """The verbs of a plan. Each is one transaction that touches the plan's row first."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from types import MappingProxyType
 
-from sqlalchemy import Connection, and_, insert, select, update
+from sqlalchemy import Connection, insert, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
@@ -17,8 +17,9 @@ from storage.errors import Conflict, InvalidPlan, Issue, NotAllowed
 from storage.factors import Factors, Proof
 from storage.ledger import rows
 from storage.report import AnyReport, asks
+from storage.settling import facts_of
 from storage.spec import PlanSpec
-from storage.states import SEEN, PlanState, StepState, can_skip
+from storage.states import SEEN, PlanState, StepState, can_skip, undo_order
 from storage.tables import Approval, Plan, Revision, Step
 
 NOT_KEPT = (
@@ -42,8 +43,14 @@ class Terms:
     demands: Demands = NOTHING
 
 
+def agreed(revision: Revision) -> Terms:
+    """What was asked for a revision that people, or policy, approved."""
+    asked = {field.name: getattr(revision, field.name) for field in fields(Terms)}
+    return Terms(**asked | {"demands": read_demands(revision.demands)})
+
+
 class PlanVerbs(Carrying, Factors, Billing):
-    """request, propose, amend, approve, reject, expire, stall, answer, revise, cancel; finish follows."""
+    """request, propose, amend, approve, stall, answer, revise, cancel; finish follows."""
 
     def request(self, text: str, *, team: str, user: str, channel: str, thread: str = "") -> int:
         """Remember a wish; the planner takes it from here."""
@@ -94,30 +101,6 @@ class PlanVerbs(Carrying, Factors, Billing):
         with self._write() as c:
             return self._approve(c, plan_id, revision, digest, who, held, permits=permits, proof=proof)
 
-    def reject(self, plan_id: int, revision: int, *, user: str, reason: str) -> None:
-        with self._write() as c:
-            plan = self._touch(c, plan_id)
-            self._decidable(c, plan, revision, None)
-            self._move(c, plan_id, "reject", actor=user, data={"reason": reason}, reason=reason)
-
-    def expire(self) -> list[int]:
-        """End the proposals that nobody decided in time. Without any, nothing is written, nobody woken."""
-        found = self.waiting(self.clock())
-        for plan_id in found:
-            with self._write() as c:
-                plan = self._touch(c, plan_id)
-                if plan.state == PlanState.proposed and self._late(c, plan):
-                    self._move(c, plan_id, "expire", actor="clock", reason="nobody decided in time")
-        return found
-
-    def waiting(self, until: datetime) -> list[int]:
-        """The proposals that expire by then."""
-        current = and_(col(Revision.plan_id) == col(Plan.id), col(Revision.number) == col(Plan.revision))
-        late = (col(Plan.state) == PlanState.proposed, col(Revision.expires_at) <= until)
-        query = select(col(Plan.id)).join(Revision, current).where(*late).order_by(col(Plan.id))
-        with self._read() as c:
-            return [plan_id for plan_id in c.execute(query).scalars() if plan_id]
-
     def refuse(self, plan_id: int, verb: str, *, user: str, reason: str) -> None:
         """Put a refusal on record. The delivery is handled only when the person was answered, too."""
         data = {"verb": verb, "reason": reason}
@@ -138,10 +121,11 @@ class PlanVerbs(Carrying, Factors, Billing):
             plan = self._touch(c, plan_id)
             if plan.state != PlanState.stalled:
                 raise Conflict(self._why_not(c, plan_id, "answer"))
-            steps = self._steps(c, plan)
-            if not key and choice in {"abort", "confirm"}:
-                self._end_here(c, plan, steps, user) if choice == "abort" else self._see(c, plan, user)
+            whole = {"confirm": self._see, "abort": self._end_here, "rollback": self._go_back}
+            if not key and choice in whole:
+                whole[choice](c, plan, user)
                 return
+            steps = self._steps(c, plan)
             step = next((s for s in steps if s.key == key and s.state == StepState.failed), None)
             if step is None:
                 raise Conflict(f"Step {key} is not waiting for an answer.")
@@ -161,14 +145,24 @@ class PlanVerbs(Carrying, Factors, Billing):
         self._move(c, plan.id or 0, "answer", actor=actor, data={"choice": "continue"}, reason="", look=0)
         self._settle(c, plan.id or 0)
 
-    def _end_here(self, c: Connection, plan: Plan, steps: Sequence[Step], user: str) -> None:
+    def _end_here(self, c: Connection, plan: Plan, user: str) -> None:
         """Nothing failed, but the planner knows no further, and a person says that it is enough."""
-        if any(s.state == StepState.failed and not s.choice for s in steps):
+        if any(s.state == StepState.failed and not s.choice for s in self._steps(c, plan)):
             raise Conflict("A step failed; please answer that.")
         self._skip_pending(c, plan)
         self._move(c, plan.id or 0, "answer", actor=user, data={"choice": "abort"}, reason="", look=0)
         end = {"reason": f"ended by <@{user}>", "outcome": "incomplete"}
         self._move(c, plan.id or 0, "finish", actor=user, data=end, quiet=False, **end)
+
+    def _go_back(self, c: Connection, plan: Plan, user: str) -> None:
+        """Nothing failed, and a person says that what was done shall be undone."""
+        steps = {step.key: step for step in self._steps(c, plan)}
+        undos = undo_order(self._spec(c, plan), facts_of(steps, {}))
+        if not undos or any(step.undo for step in steps.values()):
+            raise Conflict("There is nothing to roll back.")
+        self._move(c, plan.id or 0, "answer", actor=user, data={"choice": "rollback"}, reason="", look=0)
+        self._roll_back(c, plan, undos, {"reason": f"<@{user}> said so", "outcome": ""})
+        self._settle(c, plan.id or 0)
 
     def cancel(self, plan_id: int, *, user: str, reason: str) -> bool:
         """End an open plan. False when something of it still runs: that is told to stop, and then it ends."""
@@ -234,9 +228,6 @@ class PlanVerbs(Carrying, Factors, Billing):
         c.execute(update(Plan).where(col(Plan.id) == plan.id).values(**halt))
         self._note(c, plan, "halt", actor=user, data={"reason": reason})
         return False
-
-    def _late(self, c: Connection, plan: Plan) -> bool:
-        return self._revision(c, plan).expires_at <= self.clock()
 
     def _decidable(self, c: Connection, plan: Plan, revision: int, digest: str | None) -> Revision:
         """The current revision, if this click is about it and it is still open."""

@@ -1,19 +1,18 @@
 """The verbs of the review: what waits for thought, and what was decided. One event is answered once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection, update
 from sqlmodel import col
 
-from storage.demands import read as read_demands
 from storage.documents import read_spec
 from storage.errors import Conflict, NotAllowed
 from storage.ledger import rows
 from storage.mandate import exceeds, stands
-from storage.plans import PlanVerbs, Terms
+from storage.plans import PlanVerbs, Terms, agreed
 from storage.report import asks
 from storage.spec import PlanSpec, holds
 from storage.states import PlanState, StepState
@@ -106,11 +105,16 @@ class Reviews(PlanVerbs):
         parent = self._approved(c, plan)
         if beyond := self._beyond(c, parent, spec):
             raise NotAllowed(f"What was approved does not cover this: {beyond}.")
-        asked = {field.name: getattr(parent, field.name) for field in fields(Terms)}
-        terms = Terms(**asked | {"demands": read_demands(parent.demands)})
         note = f"made under the mandate of revision {parent.number}: {why}"
         number = self._add_revision(
-            c, plan, spec, terms, author="planner", note=note, changes=[*changes], parent=parent.number
+            c,
+            plan,
+            spec,
+            agreed(parent),
+            author="planner",
+            note=note,
+            changes=[*changes],
+            parent=parent.number,
         )
         self._move(c, plan.id or 0, "answer", actor="planner", data={"revision": number}, reason="")
         self._bring(c, self._plan(c, plan.id or 0), spec, permits=False)

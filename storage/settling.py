@@ -243,7 +243,7 @@ class Settling(Stops):
         self._alarm(c, [plans[plan_id] for plan_id in set(read) - set(specs)])
         data = self._data(c, [plan_id for plan_id, spec in specs.items() if spec.done_when])
         return {
-            id_: Frame(plans[id_], spec, steps[id_], _facts(steps[id_], data.get(id_, {})))
+            id_: Frame(plans[id_], spec, steps[id_], facts_of(steps[id_], data.get(id_, {})))
             for id_, spec in specs.items()
         }
 
@@ -307,7 +307,8 @@ def _next(frame: Frame) -> Settlement | None:
     return None if busy else Settlement("cancel", frame.plan.reason)
 
 
-def _facts(steps: Mapping[str, Any], data: Mapping[str, dict[str, Any]]) -> dict[str, StepFact]:
+def facts_of(steps: Mapping[str, Any], data: Mapping[str, dict[str, Any]]) -> dict[str, StepFact]:
+    """As much of these rows, and of what they reported, as deciding needs."""
     return {
         key: StepFact(
             key=key,

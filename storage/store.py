@@ -11,9 +11,21 @@ from storage.reviews import Reviews
 from storage.saving import Saving
 from storage.takeover import TakeOver
 from storage.views import Views
+from storage.withdrawing import Withdrawing
 
 
 class Store(
-    RecoveryVerbs, Lateness, Recurrences, Clarifying, Reviews, Saving, TakeOver, Glass, Views, Counts, Desk
+    RecoveryVerbs,
+    Lateness,
+    Recurrences,
+    Clarifying,
+    Reviews,
+    Saving,
+    TakeOver,
+    Glass,
+    Withdrawing,
+    Views,
+    Counts,
+    Desk,
 ):
     """The table at which bot and workers sit."""

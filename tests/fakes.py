@@ -164,8 +164,10 @@ def approved(store: Store, *steps: StepSpec, **fields: Any) -> int:
 
 
 def step_row(store: Store, plan_id: int, key: str) -> Step:
+    """Of the newest revision that has it."""
     with store._read() as c:
-        return next(found for found in rows(c, Step) if (found.plan_id, found.key) == (plan_id, key))
+        mine = (found for found in rows(c, Step) if (found.plan_id, found.key) == (plan_id, key))
+        return max(mine, key=lambda found: found.revision)
 
 
 def attempts(store: Store) -> list[Attempt]:

@@ -42,7 +42,7 @@ HUGE = EVIL * 200  # about 20 kB
 SITE = "https://team.slack.com/"
 BOOKS = runbooks.read((runbooks.SHIPPED,))
 KINDS = {"outcome": ["succeed", "fail"], "question": ["lose", "stall"], "summary": ["finish"],
-         "decision": ["approve", "reject", "expire", "cancel"], "changes": ["amend"]}  # fmt: skip
+         "decision": ["approve", "reject", "withdraw", "expire", "cancel"], "changes": ["amend"]}  # fmt: skip
 
 
 def plan_view(*steps: StepView, **fields: Any) -> PlanView:

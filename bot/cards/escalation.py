@@ -52,6 +52,13 @@ def left(view: PlanView, step: StepView) -> Iterable[str]:
         yield f"*Roll Back would:* {escape(clip(', '.join(undo), 300))}"
 
 
+def undoable(view: PlanView) -> bool:
+    """Whether something was done that the plan knows how to undo, and nothing is undone yet."""
+    began = {step.spec.id for step in view.steps if step.attempt}
+    undos = view.spec.rollback if view.spec else ()
+    return any(undo.undoes in began for undo in undos) and not any(step.undo for step in view.steps)
+
+
 def advice(step: StepView) -> list[str]:
     found = step.report.recommendations if step.report else ()
     return ["*Its worker advises:*", *(f"• {escape(clip(line, 300))}" for line in found[:5])] if found else []

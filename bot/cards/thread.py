@@ -6,7 +6,7 @@ from functools import partial
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, section
 from bot.cards.ending import spent, summary
-from bot.cards.escalation import advice, answered, asking, mention, settled, silent
+from bot.cards.escalation import advice, answered, asking, mention, settled, silent, undoable
 from bot.cards.keeping import saved
 from bot.cards.words import doer, lasting, standing, title
 from bot.foreign import clip
@@ -111,6 +111,7 @@ def _review(
         return [line, *more], buttons
     value = pack(view.id, view.revision, view.digest)
     made = [button("Go On", "answer_confirm", value)] if view.spec and view.spec.review == "always" else []
+    made += [button("Roll Back", "answer_rollback", value)] if undoable(view) else []
     made += [button("Give Guidance", "answer_guide", value)] if guides else []
     made.append(button("End It", "answer_abort", value))
     return [line], [actions(f"answer_{view.id}", *made)] if asked and not data.get("step") else []
@@ -167,10 +168,16 @@ def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
     line = {
         "approve": f":white_check_mark: {actor} approved {_which(view, data)}; {asked}, it runs as planned.",
         "reject": f":no_entry: {actor} rejected it; {asked}: {why}",
+        "withdraw": f":leftwards_arrow_with_hook: {_turned_down(event)} {asked}: {why}",
         "expire": f":hourglass: Nobody decided in time, so this proposal expired. {asked}, please ask again.",
         "cancel": f":no_entry: {actor} cancelled it: {why}",
     }[event.verb]
     return [line], []
+
+
+def _turned_down(event: Event) -> str:
+    late = event.data.get("by") == "expire"
+    return "The change is off the table;" if late else f"{doer(event.actor)} rejected the change;"
 
 
 def _which(view: PlanView, data: dict[str, object]) -> str:
