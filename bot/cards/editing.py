@@ -17,9 +17,10 @@ from storage.spec import PlanSpec, StepSpec, utc
 from storage.views import PlanView
 
 FIELDS = 100  # blocks in a form
-LARGEST = 200_000  # bytes in a form; Slack takes 250,000
+LARGEST = 60_000  # bytes in a form: an ack that carries one must fit into a frame of 65,535
 LONGEST = 3000  # characters in a field
 CHOICES = 100  # options of one select
+NEAR = 30  # places to which a step can be moved at once
 REMOVE = "remove"
 
 
@@ -60,7 +61,7 @@ def pages(spec: PlanSpec, catalogue: Catalogue) -> list[range]:
 
 
 def _weight(blocks: list[Block]) -> int:
-    return len(json.dumps(blocks, ensure_ascii=False).encode())
+    return len(json.dumps(blocks))
 
 
 def _page(spec: PlanSpec, number: int, part: range) -> Block:
@@ -74,7 +75,7 @@ def _step(spec: PlanSpec, number: int, catalogue: Catalogue) -> list[Block]:
     heading = section(f"*{number + 1}. {escape(clip(title(step), 200))}*")
     fields: list[Block] = []
     for field in _fields(step, catalogue):
-        fits = len(fields) < FIELDS - 5 and _weight([*fields, field]) < LARGEST - LONGEST * 6
+        fits = len(fields) < FIELDS - 5 and _weight([*fields, field]) < LARGEST // 2
         fields += [field] if fits else []
     return [heading, *_when(step), *fields, *_place(step, number + 1, many)]
 
@@ -157,8 +158,8 @@ def _place(step: StepSpec, number: int, many: int) -> Iterator[Block]:
     """Where it stands; the shape of the plan stays, and the steps change places."""
     if many == 1:
         return
-    first = max(1, min(number - CHOICES // 2, many - CHOICES + 2))
-    places = range(first, min(many, first + CHOICES - 2) + 1)
+    first = max(1, min(number - NEAR // 2, many - NEAR + 1))
+    places = range(first, min(many, first + NEAR - 1) + 1)
     options = [{"text": plain(f"Place {n}"), "value": str(n)} for n in places]
     element: Block = {"type": "static_select", "action_id": "value"}
     element["initial_option"] = options[number - first]

@@ -12,7 +12,7 @@ from bot.planner.asking import Missing, NoPlan
 from bot.planner.editing import Unclear, approves, meant, understand
 from bot.planner.pointing import Desk
 from bot.rewording import ponder
-from storage.errors import InvalidPlan, Issue, SignoffError
+from storage.errors import BadTime, InvalidPlan, Issue, SignoffError
 from storage.spec import PlanSpec
 
 BUTTON = "Words approve nothing here. If you mean it, please press Approve on the card of this plan."
@@ -28,8 +28,9 @@ def on_reply(bot: Bot, body: dict[str, Any]) -> str:
     """Somebody who may amend asks for a change; what we do not understand, a planner may."""
     try:
         return change(bot, body)
-    except (Unclear, NoPlan):
-        if bot.revise is None:
+    except (Unclear, NoPlan, BadTime) as error:
+        # A time with a number in it is a time; other words that begin like one may mean anything.
+        if bot.revise is None or (isinstance(error, BadTime) and re.search(r"\d", words(body))):
             raise
     ponder(bot, body, bot.store.view(theme(bot, body)), words(body))
     return ""
