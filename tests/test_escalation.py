@@ -1,10 +1,14 @@
 """When a plan cannot go on by itself: the cause first, how things stand, and everything a person may do."""
 
+from dataclasses import replace
+
 import pytest
 
 from bot.cards.escalation import needed
 from bot.cards.thread import message
 from bot.local.limits import UPDATE_TEXT, check_message, check_view
+from bot.planner.decision import Decision
+from bot.turn import think
 from storage.config import SignoffConfig
 from storage.errors import Conflict
 from storage.report import AnyReport
@@ -48,6 +52,18 @@ def room(lite):
         actor="w1",
     )
     return found
+
+
+def test_a_review_that_asks_adds_its_advice_and_neither_asks_nor_calls_twice(room):
+    think(replace(room.bot, advise=lambda *_: Decision(verb="ask", step="save", reason="Free some space.")))
+    plan_id = room.view().id
+    (event,) = [found for found in room.store.events(plan_id) if found.verb == "decide"]
+    text, blocks = message("review", room.view(), event, NOW, on_call="S0ONCALL", guides=True)
+
+    assert "Free some space. Please answer above, where it failed." in text
+    assert "subteam" not in str(blocks)
+    assert [block["type"] for block in blocks] == ["section"]
+    assert "<!subteam^S0ONCALL> How shall it go on?" in told(room, "S0ONCALL")[0]
 
 
 def told(room: Room, on_call: str = "", **more: bool) -> tuple[str, list[str]]:

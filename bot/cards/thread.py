@@ -42,7 +42,7 @@ def message(
         "waits": _waits,
         "overrun": _overrun,
         "saved": saved,
-        "review": partial(_review, on_call=on_call, guides=guides),
+        "review": partial(_review, guides=guides),
     }
     lines, more = drawings[kind](silent(view) if settled(answer) else view, event)
     return clip(lines[0], 300), [section("\n".join(lines)), *more, *answered(answer)]
@@ -86,9 +86,7 @@ def _outcome(
     return [*lines, *advice(step)], []
 
 
-def _review(
-    view: PlanView, event: Event | None, *, on_call: str, guides: bool
-) -> tuple[list[str], list[Block]]:
+def _review(view: PlanView, event: Event | None, *, guides: bool) -> tuple[list[str], list[Block]]:
     """What the planner decided by itself, on which rung, or what it must ask."""
     data = event.data if event else {}
     step = view.step(data["step"]) if view.has(str(data.get("step"))) else None
@@ -106,9 +104,8 @@ def _review(
         lines = [f"• {escape(str(change))}" for change in beyond]
         return [line, "This goes beyond what was approved; please decide it on the card:", *lines], []
     asked = data["verb"] == "ask" and view.state == PlanState.stalled and not view.looking
-    if asked and step and step.choices:
-        more, buttons = asking(view, step, on_call, guides)
-        return [line, *more], buttons
+    if asked and step and step.choices:  # its own message has the question and the buttons, and has called
+        return [f"{line.rstrip('.')}. Please answer above, where it failed."], []
     value = pack(view.id, view.revision, view.digest)
     made = [button("Go On", "answer_confirm", value)] if view.spec and view.spec.review == "always" else []
     made += [button("Roll Back", "answer_rollback", value)] if undoable(view) else []
