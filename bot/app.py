@@ -74,6 +74,7 @@ def delivery(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
     """(key, kind, what handling needs) of a payload; None for what is answered in its ack, or not at all."""
     if "command" in body:
         facts = {"user": body["user_id"], "channel": body["channel_id"], "text": body.get("text", "")}
+        facts["trigger"] = body["trigger_id"]
         return f"command:{body['trigger_id']}", "command", facts
     if body.get("type") == "block_actions":
         return _click(body)

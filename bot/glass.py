@@ -16,10 +16,15 @@ from storage.views import PlanView
 CONFIRM = "confirm"
 
 
+def confirms(view: PlanView, words: str) -> bool:
+    """Whether these are the word and the digest that the first step gave."""
+    return words == f"{CONFIRM} {view.digest[:8]}"
+
+
 def break_glass(bot: Bot, view: PlanView, user: str, words: str) -> str:
-    """The first step, with a reason; or the second one, with the word and the digest that the first gave."""
+    """The first step, with a reason; or the second one."""
     actor = bot.demand(user, "break_glass", view)
-    if words == f"{CONFIRM} {view.digest[:8]}":
+    if confirms(view, words):
         bot.store.confirm_glass(view.id, view.digest, user=user)
         return ""
     if not words or words.split()[0] == CONFIRM:

@@ -43,8 +43,9 @@ def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
         return why
     asked = today(bot, view.spec, view)
     try:
-        if "approvals" in view.overrides:
-            return _unbroken(bot, asked, view)
+        broken = _unbroken(bot, asked, view) if view.overrides else ""
+        if broken or "approvals" in view.overrides:
+            return broken
         return stricter(asked, view, len(view.approved_by)) or _unentitled(
             bot, replace(view, demands=asked.demands, needed=asked.needed)
         )
@@ -106,9 +107,11 @@ def stricter(asked: Terms, view: PlanView, given: int) -> str:
 
 
 def _unbroken(bot: Bot, asked: Terms, view: PlanView) -> str:
-    """Why whoever broke the glass for the approvals could not do so today, or ""."""
+    """Why whoever broke the glass could not do so today, or ""."""
     if asked.demands.denied:
         return stricter(asked, view, 0)
+    if asked.demands.second_factor and not view.demands.second_factor:
+        return "the policy now asks for a second factor, and the glass was broken without one"
     if bot.people.outside(view.channel):
         return OUTSIDE
     actor = bot.people.actor(view.broken_by, fresh=True)

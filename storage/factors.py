@@ -59,13 +59,13 @@ class Factors(Stops):
             self._one(c, delete(Factor).where(col(Factor.user) == user), user)
             self._journal_system(c, "remove", actor=actor, data={"user": user})
 
-    def mistake(self, plan_id: int, *, user: str) -> int:
+    def mistake(self, plan_id: int, verb: str, *, user: str) -> int:
         """Put a wrong code on record; how many in a row it makes."""
         with self._write() as c:
             plan = self._touch(c, plan_id)
             more = update(Factor).where(col(Factor.user) == user).values(failures=col(Factor.failures) + 1)
             count = int(c.execute(more.returning(col(Factor.failures))).scalar() or 0)
-            data = {"verb": "approve", "reason": "the code is not right", "failures": count}
+            data = {"verb": verb, "reason": "the code is not right", "failures": count}
             self._journal(c, plan, "refuse", actor=user, data=data)
             return count
 
@@ -76,7 +76,7 @@ class Factors(Stops):
         only the first can be the right one.
         """
         if proof is None and demanded:
-            raise Conflict("This plan needs a second factor; please approve it from its newest card.")
+            raise Conflict("This plan needs a second factor; please use its newest card or form.")
         if proof is None or proof.kind == "signature":
             return proof.kind if proof else ""
         unused = col(Factor.counter) < proof.counter

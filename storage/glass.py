@@ -8,6 +8,7 @@ from sqlmodel import col
 
 from storage.demands import read as read_demands
 from storage.errors import Conflict, NotAllowed
+from storage.factors import Proof
 from storage.ledger import rows
 from storage.plans import PlanVerbs
 from storage.states import PlanState
@@ -30,15 +31,18 @@ class Glass(PlanVerbs):
             data = {"digest": digest, "parts": [*parts], "reason": reason}
             self._journal(c, plan, "break_glass", actor=user, data=data)
 
-    def confirm_glass(self, plan_id: int, digest: str, *, user: str) -> None:
+    def confirm_glass(self, plan_id: int, digest: str, *, user: str, proof: Proof | None = None) -> None:
         """The second step, by the same person, soon: it holds for this revision. The channel hears of it."""
         with self._write() as c:
             plan = self._breakable(c, plan_id, digest)
             asked = self._asked(c, plan, digest, user)
+            demanded = read_demands(self._revision(c, plan).demands).second_factor
+            factor = self._spend(c, user, proof, demanded=demanded)
             at = {"confirmed_at": self.clock()}
             c.execute(update(Override).where(col(Override.id) == asked.id).values(**at))
             parts = asked.parts.split()
             data: dict[str, object] = {"digest": digest, "parts": parts, "reason": asked.reason}
+            data |= {"factor": factor} if factor else {}
             text = f"{plan_id}: {' and '.join(parts)}: {asked.reason}"
             said = Message(key=f"glass:{asked.id}", kind="glass", channel=plan.channel, user=user, text=text)
             said.urgent = True

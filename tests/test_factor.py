@@ -176,7 +176,7 @@ def test_a_lock_holds_against_the_right_code_in_a_form_that_was_open_before(lite
     view, opened = guarded(lite), []
     click(hands(lite, opened), view)
     for _ in range(LIMIT):
-        lite.mistake(view.id, user="BOB")
+        lite.mistake(view.id, "approve", user="BOB")
 
     assert "locked" in on_form(hands(lite), "BOB", filled(opened[0], code=code()))["code"]
     assert lite.view(view.id).approved_by == ()
@@ -214,7 +214,7 @@ def test_of_guesses_at_the_same_moment_only_the_first_can_be_right(lite):
     enrol(lite)
     view = guarded(lite)
     seen = lite.factor("BOB").failures
-    lite.mistake(view.id, user="BOB")
+    lite.mistake(view.id, "approve", user="BOB")
 
     with pytest.raises(Conflict):
         lite.approve(

@@ -146,7 +146,9 @@ FORM = {
 
 @settings(bounded, max_examples=80 * MANY)
 @given(
-    name=st.sampled_from(["edit", "reject", "code", "review", "wish", "halt", "take_over", "clarify", "?"]),
+    name=st.sampled_from(
+        ["edit", "reject", "code", "glass", "review", "wish", "halt", "take_over", "clarify", "?"]
+    ),
     form=spoilt(FORM),
 )
 def test_no_form_moves_a_plan(lite, name, form):

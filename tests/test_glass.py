@@ -1,6 +1,7 @@
 """Breaking the glass: where a rule permits it, in two steps, heard by all, and looked at by somebody else."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from bot.cards.card import card
 from bot.cards.thread import message, notice
 from bot.hands import Bot
 from bot.listeners.commands import on_command
+from bot.listeners.forms import on_form
 from bot.permits import permit
 from bot.planner.validate import Catalogue
 from bot.policy import terms
@@ -32,6 +34,7 @@ from tests.fakes import (
     tamper,
     verbs,
 )
+from tests.test_factor import SAFE, code, enrol, filled
 
 FIRE = {"name": "in a fire", "reason": "somebody must", "when": {"environment": "production"}}
 FREEZE = {
@@ -51,6 +54,13 @@ def config(*parts: str, **more: Any) -> SignoffConfig:
     })  # fmt: skip
 
 
+def marked(made: SignoffConfig) -> SignoffConfig:
+    """The same, and a second factor besides."""
+    given = made.model_dump(by_alias=True, exclude_none=True)
+    given["policy"]["rules"][0]["require"]["second_factor"] = True
+    return SignoffConfig.model_validate(given)
+
+
 def proposed(store: Store, made: SignoffConfig, *steps: StepSpec) -> tuple[Bot, int]:
     plan_id, spec = ask(store), plan_spec(*steps) if steps else plan_spec(step("s1", DEPLOY))
     found = terms(spec, Catalogue(store.contracts()), made, authors=("ANN",), now=store.clock())
@@ -59,7 +69,7 @@ def proposed(store: Store, made: SignoffConfig, *steps: StepSpec) -> tuple[Bot, 
 
 
 def says(bot: Bot, user: str, words: str) -> str:
-    return on_command(bot, {"user": user, "channel": "C1", "text": words})
+    return on_command(bot, {"user": user, "channel": "C1", "text": words, "trigger": "t"})
 
 
 def breaks(bot: Bot, plan_id: int, user: str = "OLGA") -> str:
@@ -227,6 +237,61 @@ def test_an_override_written_by_hand_for_another_digest_runs_nothing(lite):
 
     assert claim(lite, plan_id, "s1") is None
     assert lite.view(plan_id).step("s1").state == "failed"
+
+
+def test_an_override_of_a_freeze_holds_only_while_its_giver_may(lite):
+    bot, plan_id = proposed(lite, config("freeze", "window", freezes={"sale": FREEZE}))
+    approve(lite, plan_id, "BOB")
+    approve(lite, plan_id, "CAROL")
+    breaks(bot, plan_id)
+    lite.clock.advance(minutes=2)
+    bot.people.barred["OLGA"] = "This account is deactivated."
+
+    permit(bot)
+
+    assert "an override no longer holds" in lite.view(plan_id).step("s1").withheld
+
+
+def test_what_is_marked_for_a_second_factor_needs_one_for_the_glass_too(lite):
+    bot, plan_id = proposed(lite, marked(config("window", "approvals")))
+    forms: list[dict[str, Any]] = []
+    bot = replace(bot, open_view=lambda trigger, view: forms.append(view), safe=SAFE)
+    with pytest.raises(NotAllowed, match="you have none yet"):
+        breaks(bot, plan_id)
+    enrol(lite, "OLGA")
+    breaks(bot, plan_id)
+    assert (lite.view(plan_id).overrides, len(forms)) == ((), 1)
+
+    wrong = on_form(bot, "OLGA", filled(forms[0], code="000000"))
+    others = on_form(bot, "EVE", filled(forms[0], code=code()))
+    right = on_form(bot, "OLGA", filled(forms[0], code=code()))
+    again = on_form(bot, "OLGA", filled(forms[0], code=code()))
+
+    assert "not right" in wrong["code"]
+    assert "You may not" in others["code"]
+    assert right == {}
+    assert again["code"]
+    assert lite.view(plan_id).overrides == ("window", "approvals")
+    told = {event.verb: event.data for event in lite.events(plan_id)}
+    assert (told["override"]["factor"], told["refuse"]["verb"]) == ("code", "break_glass")
+
+
+def test_a_glass_broken_without_a_second_factor_holds_no_more_when_one_is_asked_for(lite):
+    made = config("window", "approvals")
+    bot, plan_id = proposed(lite, made)
+    breaks(bot, plan_id)
+
+    permit(replace(bot, config=marked(made)))
+
+    assert "now asks for a second factor" in lite.view(plan_id).step("s1").withheld
+
+
+def test_no_second_factor_is_left_out_behind_the_form(lite):
+    bot, plan_id = proposed(lite, marked(config("window", "approvals")))
+    says(bot, "OLGA", f"break-glass {plan_id} the shop is down")
+
+    with pytest.raises(Conflict, match="needs a second factor"):
+        lite.confirm_glass(plan_id, lite.view(plan_id).digest, user="OLGA")
 
 
 def test_nothing_in_the_way_is_nothing_to_override(lite):

@@ -16,7 +16,7 @@ from bot.cards.ending import summary
 from bot.cards.escalation import answers, guide_form, takeover_form
 from bot.cards.facts import clarify_form, questions
 from bot.cards.keeping import save_button, save_form
-from bot.cards.modal import code_form, reject_form
+from bot.cards.modal import code_form, glass_form, reject_form
 from bot.cards.previews import previews
 from bot.cards.review import review_form
 from bot.cards.tasks import plan_block
@@ -44,6 +44,7 @@ DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
     save_button: save_button,
     code_form: code_form,
     reject_form: reject_form,
+    glass_form: glass_form,
     previews: previews,
     plan_block: lambda view: plan_block(view, NOW, {"details", "output"}, 600),
     instead: instead,

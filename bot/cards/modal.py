@@ -13,16 +13,23 @@ LONGEST = 3000  # characters in a field
 
 def code_form(view: PlanView) -> Block:
     """Approve with a second factor. Neither Slack nor we keep what is typed here once it was looked at."""
+    return modal("code", "Approve the plan", "Approve", _exactly(view), _coded(view, "You approve plan"))
+
+
+def glass_form(view: PlanView) -> Block:
+    """The second step of breaking the glass, where a rule asks for a second factor."""
+    blocks = _coded(view, "You break the glass for plan")
+    return modal("glass", "Break the glass", "Break the Glass", _exactly(view), blocks)
+
+
+def _exactly(view: PlanView) -> dict[str, Any]:
+    return _which(view) | {"d": view.digest[:PREFIX]}
+
+
+def _coded(view: PlanView, what: str) -> list[Block]:
     goal = view.spec.goal if view.spec else view.text
-    what = f"You approve plan {view.id}, revision {view.revision}, digest `{view.digest[:PREFIX]}`:"
-    meta = _which(view) | {"d": view.digest[:PREFIX]}
-    return modal(
-        "code",
-        "Approve the plan",
-        "Approve",
-        meta,
-        [section(f"{what}\n*{escape(clip(goal, 500))}*"), code_field()],
-    )
+    which = f"{what} {view.id}, revision {view.revision}, digest `{view.digest[:PREFIX]}`:"
+    return [section(f"{which}\n*{escape(clip(goal, 500))}*"), code_field()]
 
 
 def code_field(*, optional: bool = False) -> Block:

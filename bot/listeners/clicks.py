@@ -62,11 +62,15 @@ def approve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any
 def give(bot: Bot, actor: Actor, view: PlanView, value: dict[str, Any], proof: Proof | None = None) -> None:
     """This person's approval of what they saw: its revision, its digest."""
     _as_strict(bot, view, actor.user)
-    digest = view.digest if view.digest[:PREFIX] == value["d"] else value["d"]
     bot.store.approve(
-        view.id, value["r"], digest, team=actor.team, user=actor.user, policy=bot.config.version(),
-        permits=timely(bot, view), held=(*actor.groups,), proof=proof,
+        view.id, value["r"], meant(view, value), team=actor.team, user=actor.user,
+        policy=bot.config.version(), permits=timely(bot, view), held=(*actor.groups,), proof=proof,
     )  # fmt: skip
+
+
+def meant(view: PlanView, value: dict[str, Any]) -> str:
+    """The digest that a button or a form speaks of; the whole of it, if the plan still is that one."""
+    return view.digest if view.digest[:PREFIX] == value["d"] else str(value["d"])
 
 
 def _as_strict(bot: Bot, view: PlanView, user: str) -> None:

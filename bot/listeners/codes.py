@@ -10,7 +10,7 @@ from storage.views import PlanView
 USED = "That code was used already. Please wait for the next one, and try again."
 
 
-def shown(bot: Bot, user: str, view: PlanView, code: str) -> Proof:
+def shown(bot: Bot, user: str, view: PlanView, code: str, verb: str) -> Proof:
     """The proof in a code; NotAllowed with what to do, and the failure on record."""
     safe, factor = bot.safe, enrolled(bot, user)
     if not code.strip() or safe is None:
@@ -19,9 +19,9 @@ def shown(bot: Bot, user: str, view: PlanView, code: str) -> Proof:
     if counter > factor.counter:
         return Proof("code", counter, factor.failures)
     if counter:
-        bot.store.refuse(view.id, "approve", user=user, reason="the code was used already")
+        bot.store.refuse(view.id, verb, user=user, reason="the code was used already")
         raise NotAllowed(USED)
-    left = LIMIT - bot.store.mistake(view.id, user=user)
+    left = LIMIT - bot.store.mistake(view.id, verb, user=user)
     raise NotAllowed(
         f"That code is not right. Tries left: {left}. Does your phone's clock go right?"
         if left > 0

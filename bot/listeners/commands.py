@@ -5,11 +5,13 @@ from collections.abc import Callable
 from typing import Any
 
 from bot.cards.blocks import escape
+from bot.cards.modal import glass_form
 from bot.cards.tasks import counted, stretch
 from bot.cards.words import openings, standing, timing, title
 from bot.foreign import clip
-from bot.glass import break_glass
+from bot.glass import break_glass, confirms
 from bot.hands import Bot
+from bot.listeners.codes import enrolled
 from bot.listeners.recurring import every, schedules
 from bot.listeners.replies import change, on_reply, plannable, theme, words
 from bot.planner.editing import Unclear
@@ -149,7 +151,12 @@ def resuming(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 def breaking(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """In an emergency: where a rule permits it, in two steps, and everybody hears of it."""
     which, _, reason = rest.partition(" ")
-    return break_glass(bot, bot.store.view(number(which)), body["user"], " ".join(reason.split()))
+    view, said = bot.store.view(number(which)), " ".join(reason.split())
+    if not (view.demands.second_factor and confirms(view, said)):
+        return break_glass(bot, view, body["user"], said)
+    enrolled(bot, bot.demand(body["user"], "break_glass", view).user)
+    bot.open_view(body["trigger"], glass_form(view))
+    return ""
 
 
 def reviewing(bot: Bot, rest: str, body: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from bot.clarifying import inform
 from bot.foreign import clip
 from bot.hands import Bot
 from bot.listeners.answers import taken_over, told
-from bot.listeners.clicks import give
+from bot.listeners.clicks import give, meant
 from bot.listeners.codes import shown
 from bot.listeners.commands import ask, stopping
 from bot.listeners.replies import planned
@@ -51,7 +51,8 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
         if form["callback_id"] in FACTS:
             return FACTS[form["callback_id"]](bot, user, view, values)
         if coded(form, values):
-            return confirm(bot, user, view, {"r": int(meta["r"]), "d": str(meta["d"])}, values["code"])
+            given = {"r": int(meta["r"]), "d": str(meta["d"])}
+            return confirm(bot, user, view, given, values["code"], form["callback_id"])
         done = {"edit": amend, "edit_pages": turn, "reject": reject}[form["callback_id"]]
         return done(bot, user, view, int(meta["r"]), values)
     except Unsure as error:
@@ -64,20 +65,33 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
 
 
 def coded(form: dict[str, Any], values: dict[str, str]) -> bool:
-    """Whether this is an approval with a code: that is done in the ack, since the code is kept nowhere."""
-    asked = form["callback_id"] in {"code", "review"} and "code" in values
+    """Whether something is proved with a code: that is done in the ack, since the code is kept nowhere."""
+    asked = form["callback_id"] in {"code", "review", "glass"} and "code" in values
     return asked and values.get("choice", "approve") == "approve"
 
 
-def confirm(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str) -> dict[str, str]:
+def confirm(
+    bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str, form: str
+) -> dict[str, str]:
     try:
-        actor = bot.demand(user, "approve", view)
-        give(bot, actor, view, value, shown(bot, user, view, code))
+        shatter(bot, user, view, value, code) if form == "glass" else agree(bot, user, view, value, code)
     except Unsure:
         raise
     except SignoffError as error:
         return {"code": str(error)}
     return {}
+
+
+def agree(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str) -> None:
+    actor = bot.demand(user, "approve", view)
+    give(bot, actor, view, value, shown(bot, user, view, code, "approve"))
+
+
+def shatter(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str) -> None:
+    """The second step of breaking the glass, for what the form showed."""
+    bot.demand(user, "break_glass", view)
+    proof = shown(bot, user, view, code, "break_glass")
+    bot.store.confirm_glass(view.id, meant(view, value), user=user, proof=proof)
 
 
 def keep(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
