@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from bot.foreign import clip, inert
 from bot.hands import Bot
 from bot.planner import runbooks
 from bot.planner.asking import Field, Form, Given, Missing, NoPlan, Unclear, answered
@@ -56,10 +57,17 @@ def mistakes(bot: Bot, view: PlanView, form: Form, values: Mapping[str, str]) ->
     try:
         runbooks.fill(book, view.text, bot.config, values)
     except Missing as error:
-        return {field.name: "This is not one that I know." for field in error.fields if not field.value}
+        return {field.name: _unknown(book, field, values) for field in error.fields if not field.value}
     except NoPlan as error:
         return {form.fields[-1].name: str(error)}
     return {}
+
+
+def _unknown(book: Runbook, field: Field, values: Mapping[str, str]) -> str:
+    """What was typed is none of them; one that would be."""
+    known = [example.slots[field.name] for example in book.examples if example.slots.get(field.name)]
+    such = f" It looks like {known[0]}." if known else ""
+    return f"I cannot use “{clip(inert(values[field.name]), 60)}” here.{such}"
 
 
 def by_runbook(bot: Bot, view: PlanView) -> Planned:

@@ -3,19 +3,21 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from statistics import median
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import insert, or_, update
+from sqlalchemy import Select, case, exists, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.contract import Contract
 from storage.ledger import rows
 from storage.letters import Letters
+from storage.prepared import table
 from storage.states import StepState
 from storage.tables import Capability, Delivery, Message, Process, Step
 
 THOUGHT = "revise"  # a delivery that a planner must think about, and nobody else may wait for
+EACH = 100  # messages to one place in one round of the outbox
 FRESH = timedelta(seconds=30)  # a process that has not been seen for longer counts as gone
 
 
@@ -32,17 +34,27 @@ def _usual(contract: Contract, took: list[float]) -> Contract:
     return contract.model_copy(update={"typical": median(took)}) if len(took) > 2 else contract
 
 
-def in_turn(stale: list[Message], now: datetime) -> list[Message]:
-    """Those that may go now. A thread keeps its order: nothing overtakes a first post that must wait."""
-    waiting: set[int] = set()
-    going = []
-    for message in stale:
-        threaded = message.plan_id and message.kind != "card"
-        if message.not_before > now or (threaded and message.plan_id in waiting):
-            waiting |= {message.plan_id} if threaded and not message.ts else set()
-        else:
-            going.append(message)
-    return going
+def in_turn(now: datetime) -> Select[Any]:
+    """Which messages may go now, with who goes first; of each place only as many as a round can use.
+
+    A thread keeps its order: nothing overtakes a first post that must wait, and what is urgent takes the
+    earlier words of its plan along.
+    """
+    m, first = table(Message), table(Message).alias()
+    posts = (first.c.ts == "", first.c.kind != "card", first.c.wanted > first.c.shown)
+    waits = exists().where(
+        *posts, first.c.plan_id == m.c.plan_id, first.c.id < m.c.id, first.c.not_before > now
+    )
+    free = or_(m.c.plan_id == 0, m.c.kind == "card", ~waits)
+    urgent = case((m.c.urgent, 1), else_=0)
+    hurry = case((m.c.plan_id == 0, urgent), else_=func.max(urgent).over(partition_by=m.c.plan_id))
+    due = select(m.c.id, m.c.channel, m.c.user, hurry.label("hurry"))
+    going = due.where(m.c.wanted > m.c.shown, m.c.not_before <= now, free).subquery()
+    order = (going.c.hurry.desc(), going.c.id)
+    place = func.row_number().over(partition_by=(going.c.channel, going.c.user), order_by=order)
+    ranked = select(going.c.id, going.c.hurry, place.label("place")).subquery()
+    near = select(m).join(ranked, ranked.c.id == m.c.id).where(ranked.c.place <= EACH)
+    return near.order_by(ranked.c.hurry.desc(), m.c.id)
 
 
 class Desk(Letters):
@@ -150,15 +162,9 @@ class Desk(Letters):
             return
 
     def unsent(self) -> list[Message]:
-        """Messages that Slack does not show as wanted, and may be sent now: urgent ones first.
-
-        What is urgent takes the earlier words of its plan along, so that a thread keeps its order.
-        """
+        """Messages that Slack does not show as wanted, and may be sent now: urgent ones first."""
         with self._read() as c:
-            stale = rows(c, Message, col(Message.wanted) > col(Message.shown), order=col(Message.id))
-        due = in_turn(stale, self.clock())
-        hurried = {message.plan_id for message in due if message.urgent and message.plan_id}
-        return sorted(due, key=lambda m: (not (m.urgent or m.plan_id in hurried), m.id))
+            return cast(list[Message], c.execute(in_turn(self.clock())).all())
 
     def sending(self, message: Message) -> None:
         """About to call Slack: after a crash, this row is looked up before it is posted again."""

@@ -18,11 +18,11 @@ from pathlib import Path
 from bot.local.person import Button, WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.local.shapes import TEAM_ID, Delivery, Member
-from bot.supervise import siblings
 from storage.engine import migrate, open_engine
 from storage.store import Store
 from tests.bench_engine import Engine
 from tests.fakes import CONTRACTS, plan_spec, terms
+from tests.world import bot_process
 
 LIMIT = 300.0  # milliseconds
 CONFIG = '[people]\napprovers = ["U0BOB"]\n[policy.limits]\nplans_per_hour = 0\nplans_per_target = 0\n'
@@ -80,16 +80,10 @@ def measure(home: Path, plans: int, rate: int, seconds: float) -> list[Delivery]
     store = populate(home, plans)
     propose(store)
     with LocalSlack(members=[Member("U0ANN", "ann", "Ann"), Member("U0BOB", "bob", "Bob")]) as slack:
-        kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower() and "ANTHROPIC" not in k}
-        env = kept | {
-            "SIGNOFF_STATE": str(home), "SIGNOFF_CONFIG": str(home / "signoff.toml"),
-            "SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token,
-            "SLACK_API_URL": slack.api_url, "SIGNOFF_LOG_LEVEL": "ERROR",
-        }  # fmt: skip
-        bot = siblings(env)[0]
+        bot = bot_process(home, slack)
         hands = ["-m", "tests.bench_ack", "--work", str(home), "--plans", str(plans)]
         logs = home / "workers.log", home / "bot.log"
-        with process(hands, kept, logs[0]), process([*bot.argv], bot.env, logs[1]):
+        with process(hands, dict(os.environ), logs[0]), process([*bot.argv], bot.env, logs[1]):
             workspace = slack.client(patience=300.0)
             workspace.wait_for_bot()
             running(store, plans)

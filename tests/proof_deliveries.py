@@ -6,7 +6,6 @@ workspace are counted: every wish is one plan with one card, and nothing that wa
 Then 429s: at most one message a second and channel, in order, none lost.
 """
 
-import os
 import random
 import sys
 import tempfile
@@ -26,11 +25,12 @@ from bot.local.person import Button, WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.local.shapes import TEAM_ID, Channel, Member
 from bot.outbox import Outbox
-from bot.supervise import Child, siblings
+from bot.supervise import Child
 from storage.clock import wall
 from storage.engine import migrate, open_engine
 from storage.store import Store
 from tests.fakes import CONTRACTS, plan_spec, real_contracts, terms
+from tests.world import bot_process
 
 CHANNELS = 60
 FAULTS = ("duplicate", "reorder", "lost_ack", "rate_limit", "api_down", "lost_reply")
@@ -148,13 +148,7 @@ def storm(home: Path) -> Iterator[Storm]:
     migrate(engine)
     (home / "signoff.toml").write_text(CONFIG)
     with LocalSlack(members=people, channels=rooms, event_spacing=(0.5,) * 40) as slack:
-        kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower() and "ANTHROPIC" not in k}
-        env = kept | {
-            "SIGNOFF_STATE": str(home), "SIGNOFF_CONFIG": str(home / "signoff.toml"),
-            "SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token,
-            "SLACK_API_URL": slack.api_url, "SIGNOFF_LOG_LEVEL": "ERROR",
-        }  # fmt: skip
-        bot = siblings(env)[0]
+        bot = bot_process(home, slack)
         bot.log = home / "bot.log"
         found = Storm(slack, Store(engine, wall), bot)
         watcher = threading.Thread(target=found.watch)

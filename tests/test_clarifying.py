@@ -35,7 +35,9 @@ def test_the_facts_that_a_runbook_needs_are_asked_at_once_and_it_is_planned_on(l
     room.clicks("ANN", "clarify")
     shown = {block["block_id"]: block["element"] for block in room.opened[-1]["blocks"][1:]}
     assert shown["service"]["initial_option"]["value"] == "auth-service"
-    assert list(room.fills("ANN", ANSWERS | {"version": "banana"})) == ["version"]
+    assert room.fills("ANN", ANSWERS | {"version": "banana"}) == {
+        "version": "I cannot use “banana” here. It looks like v2.1.4."
+    }
     assert room.fills("ANN", ANSWERS) == {}
     think(room.bot)
 

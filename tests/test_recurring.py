@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.cards.thread import message
 from bot.hands import Bot
 from bot.listeners.commands import on_command
 from bot.planner.runbooks import Planned
@@ -286,8 +287,10 @@ def test_a_standing_approval_covers_as_many_runs_as_it_was_given_for(desk, clock
     plan = next_day(desk, clock)
     assert plan.state == PlanState.proposed
     assert "all of its runs have been used" in messages(desk.store, "recurring")[-1].text
-    told = [e.data for e in desk.store.events(plan.id - 1) if e.verb == "approve"]
-    assert (told[0]["standing"], told[0]["left"]) == (1, 0)
+    (told,) = [e for e in desk.store.events(plan.id - 1) if e.verb == "approve"]
+    assert (told.data["standing"], told.data["left"]) == (1, 0)
+    text, _ = message("decision", desk.store.view(plan.id - 1), told, clock())
+    assert "<@BOB> approved revision 1 by a standing approval (0 runs left); <@ANN>" in text
     assert [e.verb for e in desk.store.events(0)] == ["recur", "stand", "void"]
 
 

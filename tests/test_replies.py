@@ -64,6 +64,7 @@ def test_words_never_approve_and_are_answered_with_the_button(room, words):
     assert room.view().state == PlanState.proposed
     assert room.view().approved_by == ()
     assert "press Approve on the card" in room.whispers("BOB")[0]
+    assert messages(room.store, "whisper")[0].plan_id == 0  # no Edit button: that is not what was meant
 
 
 def test_talk_is_left_alone_and_not_kept(room):

@@ -13,6 +13,7 @@ from sqlalchemy import text
 
 from storage.__main__ import verify
 from storage.audit import broken_link
+from storage.desk import EACH
 from storage.errors import Conflict, NotFound
 from storage.states import PlanState, StepState
 from storage.store import Store
@@ -1079,6 +1080,17 @@ def test_an_urgent_message_does_not_overtake_the_earlier_words_of_its_thread(sto
     kinds = [(message.kind, message.urgent) for message in store.unsent() if message.kind == "outcome"]
 
     assert kinds == [("outcome", False), ("outcome", True)]
+
+
+def test_a_round_takes_so_many_for_each_place_and_no_place_waits_for_another(store, clock):
+    for number in range(EACH + 20):
+        store.say(f"s{number}", channel="C1", text="no")
+    store.say("elsewhere", channel="C2", text="no")
+    clock.advance(1)
+
+    found = [message.key for message in store.unsent()]
+
+    assert found == [*(f"s{number}" for number in range(EACH)), "elsewhere"]
 
 
 def test_a_message_is_stale_until_slack_shows_it(store, clock):

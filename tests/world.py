@@ -1,5 +1,6 @@
 """The whole product in its own processes: the workspace, the bot, the workers, the practice cluster."""
 
+import os
 import sys
 import threading
 import time
@@ -11,6 +12,8 @@ from typing import Self
 from bot.demo.run import Demo
 from bot.demo.seed import plant
 from bot.local.person import Person
+from bot.local.server import LocalSlack
+from bot.supervise import Child, siblings
 from storage.store import Store
 from storage.views import PlanView
 
@@ -21,6 +24,17 @@ def witnessed(config: str) -> str:
     """The configuration with the witness among the workers, and with its runbooks."""
     named = config.replace('"approval-gate",\n', '"approval-gate", "witness",\n')
     return named.replace("runbooks = [", f'runbooks = ["{WITNESS}", ')
+
+
+def bot_process(home: Path, slack: LocalSlack) -> Child:
+    """A bot alone, for this workspace, with its state and its signoff.toml in `home`. It is not started."""
+    kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower() and "ANTHROPIC" not in k}
+    env = kept | {
+        "SIGNOFF_STATE": str(home), "SIGNOFF_CONFIG": str(home / "signoff.toml"),
+        "SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token,
+        "SLACK_API_URL": slack.api_url, "SIGNOFF_LOG_LEVEL": "ERROR",
+    }  # fmt: skip
+    return siblings(env)[0]
 
 
 class World:

@@ -158,7 +158,7 @@ def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
     data = event.data
     if event.verb == "approve" and data.get("given", 0) < data.get("needed", 0):
         count = f"{data['given']} of {data['needed']}"
-        return [f":white_check_mark: {actor} approved revision {data['revision']}: {count}"], []
+        return [f":white_check_mark: {actor} approved {_which(view, data)}: {count}"], []
     if event.verb == "approve" and "parts" in data:
         return [f":rotating_light: {actor} broke the glass: it runs without the approvals that it needs."], []
     asked, why = f"<@{view.requester}>", f"“{escape(str(data.get('reason', '')))}”"
@@ -178,7 +178,10 @@ def _turned_down(event: Event) -> str:
 
 
 def _which(view: PlanView, data: dict[str, object]) -> str:
-    return f"revision {data['revision']}" if "revision" in data else "this plan, since it changes nothing"
+    if "revision" not in data:
+        return "this plan, since it changes nothing"
+    standing = f" by a standing approval ({data.get('left', 0)} runs left)" if "standing" in data else ""
+    return f"revision {data['revision']}{standing}"
 
 
 def _changes(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:

@@ -10,7 +10,7 @@ from bot.listeners.clicks import on_click
 from bot.listeners.commands import on_command, on_mention
 from bot.listeners.forms import on_filled
 from bot.listeners.home import on_home
-from bot.listeners.replies import on_reply, theme
+from bot.listeners.replies import BUTTON, on_reply, theme
 from bot.people import Unsure
 from storage.errors import SignoffError
 from storage.tables import Delivery
@@ -61,5 +61,5 @@ def whisper(bot: Bot, delivery: Delivery, text: str) -> None:
     # Direct messages are private already, and a thread there is easily missed.
     thread = "" if body["channel"].startswith("D") else body.get("thread", "")
     place = {"channel": body["channel"], "user": body["user"], "thread": thread}
-    plan_id = theme(bot, body) if delivery.kind in {"mention", "reply"} else 0
+    plan_id = theme(bot, body) if delivery.kind in {"mention", "reply"} and text != BUTTON else 0
     bot.store.whisper(f"answer:{delivery.key}", text=text, plan_id=plan_id, **place)
