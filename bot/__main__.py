@@ -18,7 +18,7 @@ def main() -> int:
     try:
         if sys.argv[1:2] == ["audit"]:
             admit("audit")
-            return journal(sys.argv[2:])
+            return journal(sys.argv[2:], "signoff audit")
         given = parser().parse_args()
         admit(given.command)
         return command(given, BotSettings())

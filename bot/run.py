@@ -63,8 +63,8 @@ def run(settings: BotSettings) -> int:
     thinks, safe = thinker(settings, config, store), keeper(settings, config)
     bot, outbox = make(store, client, config, thinks, settings.state / "attempts", safe)
     store.adopt(config.version(), config.rules(), actor="bot")
-    file = config.audit.file or settings.state / "checkpoints.jsonl"
-    anchor = Anchor(store, file, config.audit.channel, config.people.admins)
+    file, channel = config.audit.anchor(settings.state), config.audit.channel
+    anchor = Anchor(store, file, channel, config.people.admins)
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -11,7 +11,7 @@ from bot.planner.validate import Catalogue
 from bot.policy import terms
 from bot.rules import Fact
 from storage.config import SignoffConfig, read_config
-from storage.demands import Quorum
+from storage.demands import Glass, Quorum
 from storage.errors import SignoffError
 from storage.plans import Terms
 from storage.views import PlanView
@@ -92,6 +92,10 @@ def differences(view: PlanView, asked: Terms | None) -> Iterator[str]:
     for name, words in (("second_factor", "a second factor"), ("authors", "that authors may approve")):
         if getattr(old, name) != getattr(new, name):
             yield f"{'now' if getattr(new, name) else 'no longer'} {words}"
+    yield from (f"now: {line}" for line in new.said if line not in old.said)
+    yield from (f"no longer: {line}" for line in old.said if line not in new.said)
+    yield from (f"now, {_overrides(glass)}" for glass in new.glass if glass not in old.glass)
+    yield from (f"no longer, {_overrides(glass)}" for glass in old.glass if glass not in new.glass)
     given = [held for held in view.held if not new.denied]
     if given and any(quorum.short(given) for quorum in new.quorums):
         yield "the approvals that were given would not have sufficed"
@@ -114,9 +118,13 @@ def _asked(asked: Terms, view: PlanView) -> Iterator[str]:
     if view.authors and not asked.demands.authors:
         yield f"May not approve, as authors: {', '.join(view.authors)}"
     for glass in asked.demands.glass:
-        yield f"In an emergency, {' or '.join(glass.of)} may override the {glass.part}"
+        yield f"I{_overrides(glass)[1:]}"
     if view.approved_by:
         yield f"Approved by: {', '.join(view.approved_by)}"
+
+
+def _overrides(glass: Glass) -> str:
+    return f"in an emergency, {' or '.join(glass.of)} may override the {glass.part}"
 
 
 def _people(quorum: Quorum) -> str:

@@ -8,28 +8,35 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from storage import verify as standalone
-from storage.config import Settings
+from storage.config import Audit, Settings, read_config
 from storage.engine import migrate, open_engine
-from storage.errors import SignoffError
+from storage.errors import NotFound, SignoffError
 from storage.export import checkpoint, heads, journal, lines, ocsf, snapshot
 from storage.retention import Retention
 from storage.store import Store
 from storage.verify import check
 
 
-def main(arguments: list[str] | None = None) -> int:
-    given = parser().parse_args(arguments)
-    if given.command == "verify" and not given.what.isdigit():
-        return standalone.main([given.what, "--checkpoint", str(given.checkpoint), "--root", given.root])
+def main(arguments: list[str] | None = None, name: str = "python -m storage") -> int:
+    given, settings = parser(name).parse_args(arguments), Settings()
     try:
-        return command(given, Settings())
+        given.anchor = getattr(given, "checkpoint", None) or anchored(settings)
+        if given.command == "verify" and not given.what.isdigit():
+            return standalone.main([given.what, "--checkpoint", str(given.anchor), "--root", given.root])
+        return command(given, settings)
     except SignoffError as error:
         print(error, file=sys.stderr)
         return 1
 
 
-def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="python -m storage", description=__doc__)
+def anchored(settings: Settings) -> Path:
+    """Where the bot anchors the journal; an auditor's machine has no configuration, and says where."""
+    audit = read_config(settings.config).audit if settings.config.exists() else Audit()
+    return audit.anchor(settings.state)
+
+
+def parser(name: str) -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog=name, description=__doc__)
     add = top.add_subparsers(dest="command", required=True).add_parser
     add("migrate", help="bring the schema to the newest revision")
     export = add("export", help="write the journal to standard output, one event per line")
@@ -38,16 +45,16 @@ def parser() -> argparse.ArgumentParser:
         "verify", help="check an export against a checkpoint; or a plan in the database, by its number"
     )
     proof.add_argument("what", help="the export's file, or a plan's number; 0 is the system's")
-    proof.add_argument("--checkpoint", type=Path, default=Path("checkpoints.jsonl"))
+    proof.add_argument("--checkpoint", type=Path, help="the file of the checkpoints, if not the bot's own")
     proof.add_argument("--root", default="", help="check against the checkpoint with this root, as posted")
     anchor = add(
         "checkpoint", help="anchor the newest hashes of the journal in a file, and print what to post"
     )
-    anchor.add_argument("file", type=Path)
+    anchor.add_argument("checkpoint", type=Path, nargs="?", help="the file, if not the bot's own")
     prune = add("prune", help="remove old events that a good export holds; the chains stay verifiable")
     prune.add_argument("--days", type=int, default=400)
     prune.add_argument("--export", type=Path, required=True)
-    prune.add_argument("--checkpoint", type=Path, required=True)
+    prune.add_argument("--checkpoint", type=Path, help="the file of the checkpoints, if not the bot's own")
     return top
 
 
@@ -61,7 +68,7 @@ def command(given: argparse.Namespace, settings: Settings) -> int:
     elif given.command == "verify":
         return verify(Store(engine, now), int(given.what))
     elif given.command == "checkpoint":
-        print(checkpoint(engine, given.file, now()))
+        print(checkpoint(engine, given.anchor, now()))
     else:
         return prune(Retention(engine, now), now() - timedelta(days=given.days), given)
     return 0
@@ -73,9 +80,9 @@ def export(engine: Engine, form: str) -> int:
 
 
 def prune(keeper: Retention, before: datetime, given: argparse.Namespace) -> int:
-    gone = keeper.prune(before, export=given.export, anchored=given.checkpoint, actor="operator")
+    gone = keeper.prune(before, export=given.export, anchored=given.anchor, actor="operator")
     print(f"{gone} events of plans that ended before {before:%Y-%m-%d} were removed")
-    print(checkpoint(keeper.engine, given.checkpoint, keeper.clock()))
+    print(checkpoint(keeper.engine, given.anchor, keeper.clock()))
     return 0
 
 
@@ -83,6 +90,8 @@ def verify(store: Store, plan_id: int) -> int:
     """Check one chain where it lies; what retention removed from it stands in the system's."""
     with snapshot(store.engine) as c:
         known = {plan: head for plan, head in heads(c).items() if plan in {0, plan_id}}
+        if plan_id not in known:
+            raise NotFound(f"There is no plan {plan_id}.")
         verdict = check(lines(c, plans={0, plan_id}), known)
     print(f"plan {plan_id} and the system: {verdict}")
     return 1 if verdict.problems else 0

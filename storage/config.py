@@ -168,6 +168,9 @@ class Audit(Document):
     minutes: float = Field(default=5.0, gt=0, le=1440)
     channel: str = ""  # a Slack channel that gets each checkpoint, too
 
+    def anchor(self, state: Path) -> Path:
+        return self.file or state / "checkpoints.jsonl"
+
 
 class Signing(Document):
     """Approvals by SSH signature: which keys count, and whose they are."""
@@ -214,6 +217,20 @@ class SignoffConfig(Document):
                         f"the rule '{rule.name}' names '{name}', which is neither a Slack id nor one of "
                         "[people.roles]"
                     )
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> Self:
+        for who, ids in (("approvers", self.people.approvers), ("admins", self.people.admins)):
+            if wrong := [id_ for id_ in ids if not id_.isupper()]:
+                raise ValueError(f"[people] {who} names '{wrong[0]}', which is no Slack id (U…, W… or S…)")
+        asked = [(f"the rule '{r.name}'", r.require.approvals, self.people.expand(r.require.of))
+                 for r in self.policy.rules if r.require and r.require.of]  # fmt: skip
+        asked += [(f"[policy.approvals] {risk}", count, self.people.approvers)
+                  for risk, count in self.policy.approvals if self.people.approvers]  # fmt: skip
+        for what, count, ids in asked:
+            if count > len(ids) and not any(map(is_group, ids)):
+                raise ValueError(f"{what} asks for {count} approvals, and only {len(ids)} could give one")
         return self
 
     def named(self) -> set[str]:

@@ -284,11 +284,15 @@ def test_the_commands_export_anchor_and_verify(tmp_path, monkeypatch, capfd):
     busy(Store(open_engine(f"sqlite:///{tmp_path / 'signoff.db'}"), FakeClock()))
     anchor, export = str(tmp_path / "anchor"), tmp_path / "export"
     posted = said("checkpoint", anchor)
+    assert said("checkpoint").split()[3:] == posted.split()[3:]
     export.write_text(said("export"))
 
     assert "root" in posted
     assert "every link holds" in said("verify", str(export), "--checkpoint", anchor)
+    assert "every link holds" in said("verify", str(export))
     assert "every link holds" in said("verify", "1")
+    assert main(["verify", "77"]) == 1
+    assert "no plan 77" in capfd.readouterr().err
     assert json.loads(said("export", "--format", "ocsf").splitlines()[0])["class_uid"] == 6003
     assert "0 events" in said("prune", "--export", str(export), "--checkpoint", anchor)
 

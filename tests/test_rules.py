@@ -136,7 +136,7 @@ def test_how_far_a_plan_reaches_counts_every_service_and_database_once():
 def test_without_rules_the_risk_decides_and_reads_ask_nobody():
     assert needs(asked()) == [(1, ())]
     assert needs(asked(spec=plan_spec(step("s1")))) == []
-    assert needs(asked(approvals={"high": 3})) == [(3, ())]
+    assert needs(asked(approvals={"high": 2})) == [(2, ())]
 
 
 def test_several_requires_add_up_to_the_strictest():
@@ -153,7 +153,7 @@ def test_several_requires_add_up_to_the_strictest():
 
 
 def test_a_rule_may_ask_for_less_than_the_risk_would():
-    found = asked({"when": {"environment": "production"}, "require": {}}, approvals={"high": 3})
+    found = asked({"when": {"environment": "production"}, "require": {}}, approvals={"high": 2})
 
     assert needs(found) == [(1, ())]
 
@@ -218,6 +218,7 @@ def test_what_may_be_overridden_is_what_the_rules_permit_for_every_changing_step
         ('deny = true\nname = "a"\nreason = "b"\nwhen = { risk = "huge" }', "policy.rules.0.when.risk"),
         ('name = "a"\nreason = "b"\nrequire = { approvals = 0 }', "policy.rules.0.require.approvals"),
         ('name = "a"\nreason = "b"\nrequire = { from = "dbas" }', "names 'dbas', which is neither"),
+        ('name = "a"\nreason = "b"\nrequire = { approvals = 2, from = "U1" }', "and only 1 could give one"),
         ('name = "a"\nreason = "b"\nrequire = { window = "noon" }', "names the window 'noon'"),
         ('name = "a"\nreason = "b"\nrequire = { authors = true }', "authors approve only what is not high"),
         ('name = "a"\nreason = "b"\nbreak_glass = { overrides = ["digest"], from = "U1" }', "overrides"),
@@ -229,6 +230,24 @@ def test_a_policy_that_does_not_parse_is_refused_with_its_place(tmp_path: Path, 
     path.write_text(f"[[policy.rules]]\n{rule}\n")
 
     with pytest.raises(BadConfig, match="has problems") as caught:
+        read_config(path)
+
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('[people]\napprovers = ["@bob"]', "approvers names '@bob', which is no Slack id"),
+        ('[people]\nadmins = ["carol"]', "admins names 'carol', which is no Slack id"),
+        ('[people]\napprovers = ["U1"]\n[policy.approvals]\nhigh = 2', "high asks for 2 approvals"),
+    ],
+)
+def test_a_policy_that_nobody_could_ever_meet_is_refused(tmp_path: Path, text, said):
+    path = tmp_path / "signoff.toml"
+    path.write_text(text)
+
+    with pytest.raises(BadConfig) as caught:
         read_config(path)
 
     assert said in str(caught.value)

@@ -20,11 +20,15 @@ STRICT = (
 name = "two for production"
 reason = "one pair of eyes is not enough"
 when = { environment = "production", effect = "changes" }
-require = { approvals = 2, second_factor = true }
+require = { approvals = 2, second_factor = true, window = "nightly", within_hours = 8 }
 [[policy.rules]]
 name = "in a fire"
 reason = "somebody must be able to"
 break_glass = { overrides = ["freeze"], from = ["CAROL"] }
+[windows.nightly]
+start = 02:00:00
+hours = 2
+zone = "UTC"
 """
 )
 
@@ -62,6 +66,9 @@ def test_a_stricter_policy_is_told_plan_by_plan_and_nothing_else_happens(setting
     said = capsys.readouterr().out
     assert "plan 1: approvals: 1 from BOB or CAROL → 2 from BOB or CAROL\n" in said
     assert "plan 1: now a second factor\n" in said
+    assert "plan 1: now: two for production: one pair of eyes is not enough (2 approval(s), a second" in said
+    assert "only in the window nightly, within 8 hours)\n" in said
+    assert "plan 1: now, in an emergency, CAROL may override the freeze\n" in said
     assert "plan 1: the approvals that were given would not have sufficed\n" in said
     assert "plan 2" not in said
     assert said.endswith("; 1 would differ.\n")
