@@ -45,7 +45,7 @@ def views() -> dict[str, PlanView]:
     people = {"requester": "U0ANN", "approvers": ("U0BOB",), "authors": ("U0ANN",), "author": "U0BOB"}
     base = {"goal": GOAL, "text": "deploy auth-service v2.1.4", "note": "from the runbook “Deploy a service”"}
     made, given = people | base, {"approved_by": ("U0BOB",)} | people | base
-    many = [StepView(step(f"s{n}", READ, purpose=f"Look at part {n}")) for n in range(50)]
+    many = [StepView(step(f"s{n}", READ, purpose=f"Look at part {n}")) for n in range(120)]
     return {
         "proposed": plan_view(*STEPS, **made),
         "running": plan_view(

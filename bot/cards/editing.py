@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from bot.cards.blocks import Block, escape, plain, section
+from bot.cards.blocks import Block, header, plain, section
 from bot.cards.modal import modal
 from bot.cards.words import title
 from bot.foreign import clip, inert
@@ -72,7 +72,7 @@ def _page(spec: PlanSpec, number: int, part: range) -> Block:
 
 def _step(spec: PlanSpec, number: int, catalogue: Catalogue) -> list[Block]:
     step, many = spec.steps[number], len(spec.steps)
-    heading = section(f"*{number + 1}. {escape(clip(title(step), 200))}*")
+    heading = header(inert(f"{number + 1}. {clip(title(step), 140)}"))
     fields: list[Block] = []
     for field in _fields(step, catalogue):
         fits = len(fields) < FIELDS - 5 and _weight([*fields, field]) < LARGEST // 2
