@@ -191,7 +191,7 @@ def said(rule: Rule) -> str:
         return f"{rule} (in an emergency, {', '.join(glass.of)} may override: {', '.join(glass.overrides)})"
     if asked is None:
         return f"{rule} ({'no approval needed' if rule.allow else 'not allowed'})"
-    more = [f"{asked.approvals} approval(s)"]
+    more = [f"{asked.approvals} approval{'s' if asked.approvals > 1 else ''}"]
     more += ["a second factor"] if asked.second_factor else []
     more += ["authors may approve"] if asked.authors else []
     more += [f"only in the window {asked.window}"] if asked.window else []

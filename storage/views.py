@@ -97,6 +97,7 @@ class PlanView:
     changes: tuple[str, ...] = ()
     author: str = ""
     note: str = ""
+    made_at: datetime | None = None  # the revision
     expires_at: datetime | None = None
     cancelled_by: str = ""  # who wants it ended, while a step of it still runs
     steps: tuple[StepView, ...] = ()
@@ -218,7 +219,7 @@ class Views(Stops):
             "factors": tuple(approval.factor for approval in given),
             "demands": read_demands(revision.demands), **self._broken(c, plan, revision),
             "seconds": revision.seconds, "changes": tuple(revision.changes), "author": revision.author,
-            "note": revision.note, "expires_at": revision.expires_at,
+            "note": revision.note, "made_at": revision.made_at, "expires_at": revision.expires_at,
             "steps": self._step_views(c, plan, revision, spec), "parent": self._parent(c, revision),
             "tried": self._tried(c, plan), "spent": self._spent(c, plan),
         }  # fmt: skip

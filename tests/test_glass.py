@@ -108,7 +108,11 @@ def test_it_is_announced_journalled_and_waits_for_a_review(lite):
     assert found["break_glass"].data["reason"] == found["override"].data["reason"] == "the shop is down"
     assert (found["override"].actor, found["approve"].actor) == ("OLGA", "OLGA")
     assert "broke the glass" in message("decision", lite.view(plan_id), found["approve"], NOW)[0]
-    assert "glass broken, to be reviewed" in json.dumps(card(lite.view(plan_id), NOW)[1])
+    drawn = json.dumps(card(lite.view(plan_id), NOW)[1])
+    assert "glass broken, to be reviewed" in drawn
+    assert "none was given; <@OLGA> overrode the window and the approvals" in drawn
+    summary = message("summary", lite.view(plan_id), None, NOW)
+    assert "<@ANN> asked; <@OLGA> overrode the window and the approvals" in json.dumps(summary)
     assert f"nobody has reviewed it: {plan_id}" in says(bot, "EVE", "list")
 
 

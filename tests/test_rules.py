@@ -302,7 +302,7 @@ def test_the_reason_stands_on_the_card_before_anybody_clicks(lite):
 
     text = shown(lite, plan_id)
 
-    assert "rule 1: so it is (2 approval(s), a second factor)" in text
+    assert "rule 1: so it is (2 approvals, a second factor)" in text
     assert "2 more needed, from <@BOB> or <@CAROL> and 1 more needed, from <@DAN> or <!subteam^SDBA>" in text
     assert "each with a second factor" in text
 

@@ -48,10 +48,10 @@ def rejected(store: Store, plan_id: int) -> None:
     store.reject(plan_id, store.view(plan_id).revision, user="BOB", reason="not that way")
 
 
-def asked(store: Store, plan_id: int) -> str:
-    """The newest question in the thread, as it stands now."""
-    row = messages(store, "review")[-1]
-    return json.dumps(message("review", store.view(plan_id), store.event(plan_id, row.seq), NOW))
+def asked(store: Store, plan_id: int, kind: str = "outcome") -> str:
+    """The newest message of that kind in the thread, as it stands now: a failed step's has the question."""
+    row = messages(store, kind)[-1]
+    return json.dumps(message(kind, store.view(plan_id), store.event(plan_id, row.seq), NOW))
 
 
 def test_a_rejected_change_leaves_what_was_approved_and_offers_to_roll_back(lite):
@@ -99,7 +99,7 @@ def test_where_nothing_failed_the_whole_plan_is_rolled_back_or_ended(lite):
     rejected(lite, plan_id)
 
     assert lite.view(plan_id).state == PlanState.stalled
-    assert {"answer_rollback", "answer_abort"} <= {*asked(lite, plan_id).split('"')}
+    assert {"answer_rollback", "answer_abort"} <= {*asked(lite, plan_id, "review").split('"')}
     lite.answer(plan_id, "", "rollback", user="ANN")
     with pytest.raises(Conflict):
         lite.answer(plan_id, "", "rollback", user="ANN")

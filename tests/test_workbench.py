@@ -66,7 +66,7 @@ def test_a_stricter_policy_is_told_plan_by_plan_and_nothing_else_happens(setting
     said = capsys.readouterr().out
     assert "plan 1: approvals: 1 from BOB or CAROL → 2 from BOB or CAROL\n" in said
     assert "plan 1: now a second factor\n" in said
-    assert "plan 1: now: two for production: one pair of eyes is not enough (2 approval(s), a second" in said
+    assert "plan 1: now: two for production: one pair of eyes is not enough (2 approvals, a second" in said
     assert "only in the window nightly, within 8 hours)\n" in said
     assert "plan 1: now, in an emergency, CAROL may override the freeze\n" in said
     assert "plan 1: the approvals that were given would not have sufficed\n" in said

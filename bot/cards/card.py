@@ -19,7 +19,7 @@ from bot.cards.facts import questions
 from bot.cards.previews import previews
 from bot.cards.tasks import TASKS, goal, heading, plan_block, stretch
 from bot.cards.whole import instead
-from bot.cards.words import lasting, standing
+from bot.cards.words import lasting, overrode, standing
 from bot.foreign import clip
 from bot.planner.asking import Form
 from bot.planner.gate import allows
@@ -145,9 +145,8 @@ def _approval(view: PlanView) -> str:
         return f"*Approval:* {so_far}{missing}{factor}{_authors(view)}{_expiry(view)}"
     if view.state == PlanState.rejected:
         return f"*Rejected:* {escape(clip(view.reason, 300))}"
-    if "approvals" in view.overrides:
-        return f"*Overridden by* <@{view.broken_by}>: {len(view.approved_by)} of {view.needed} approvals"
-    return f"*Approved by* {given}" if given else "*Approval:* none was given"
+    said = f"*Approved by* {given}" if given else "*Approval:* none was given"
+    return f"{said}{overrode(view)}"
 
 
 def _authors(view: PlanView) -> str:

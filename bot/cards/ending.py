@@ -3,7 +3,7 @@
 from bot.cards.blocks import Block, actions, button, escape, pack
 from bot.cards.keeping import save_button
 from bot.cards.tasks import counted, goal
-from bot.cards.words import OUTCOMES, lasting, title, took
+from bot.cards.words import OUTCOMES, lasting, overrode, title, took
 from bot.foreign import clip, inert
 from bot.planner.closing import told
 from bot.planner.decision import progress
@@ -24,7 +24,8 @@ def summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]
     if not good:
         lines.append(f"Why: {escape(clip(view.reason, 500))}")
     lines += _results(view)
-    lines.append(f"<@{view.requester}> asked" + (f"; {_names(view)} approved" if view.approved_by else ""))
+    approved = f"; {_names(view)} approved" if view.approved_by else ""
+    lines.append(f"<@{view.requester}> asked{approved}{overrode(view)}")
     again = actions(
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
     )

@@ -188,3 +188,8 @@ def _step_differences(old: StepSpec, new: StepSpec) -> Iterator[str]:
 
 def _short(schedule: Schedule) -> str:
     return spoken(schedule.not_before, schedule.zone) if schedule.not_before else "at once"
+
+
+def overrode(view: PlanView) -> str:
+    """Who broke the glass for it, and what for; to be said behind who approved."""
+    return f"; <@{view.broken_by}> overrode the {' and the '.join(view.overrides)}" if view.overrides else ""

@@ -18,7 +18,7 @@ HALF, LATE = 0.5, 0.1  # what is left of a proposal's life when people are remin
 def remind(bot: Bot) -> None:
     """Each of these is said once; the outbox's keys remember it."""
     now = bot.store.clock()
-    soon = bot.store.waiting(now + HALF * timedelta(hours=bot.config.policy.expires_hours))
+    soon = bot.store.waiting(now + HALF * timedelta(hours=longest(bot.config)))
     unseen = bot.store.in_direct_messages(PlanState.proposed)
     for plan_id in dict.fromkeys([*unseen, *soon]):
         try:
@@ -33,11 +33,22 @@ def remind(bot: Bot) -> None:
                 bot.store.tell(key, user=user, text=text)
 
 
+def longest(config: SignoffConfig) -> float:
+    """The most hours that any proposal waits."""
+    rules = (rule.require.within_hours for rule in config.policy.rules if rule.require)
+    return max([config.policy.expires_hours, *(hours for hours in rules if hours)])
+
+
 def due(view: PlanView, config: SignoffConfig, now: datetime) -> Iterator[tuple[str, str, str]]:
     """(key, person, what to tell them) for everything that should have been said by now."""
-    if view.expires_at is None or view.demands.denied or any(step.previewing for step in view.steps):
+    if (
+        view.expires_at is None
+        or view.made_at is None
+        or view.demands.denied
+        or any(step.previewing for step in view.steps)
+    ):
         return
-    left = (view.expires_at - now) / timedelta(hours=config.policy.expires_hours)
+    left = (view.expires_at - now) / (view.expires_at - view.made_at)
     mine = () if view.demands.authors else view.authors
     able = [user for user in view.approvers if user not in (*mine, *view.approved_by)]
     where = f"in <#{view.channel}> or in my home tab" if view.channel[:1] != "D" else "in my home tab"
