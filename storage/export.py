@@ -66,6 +66,7 @@ def checkpoint(engine: Engine, path: Path, at: datetime) -> Checkpoint:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as anchored:
         fcntl.flock(anchored, fcntl.LOCK_EX)  # several bots may write to one file
+        _mend(path)
         before = last_checkpoint(path)
         known = before.heads if before else {}
         now = _follows(engine, known, path)
@@ -76,6 +77,13 @@ def checkpoint(engine: Engine, path: Path, at: datetime) -> Checkpoint:
         anchored.flush()
         os.fsync(anchored.fileno())
         return made
+
+
+def _mend(path: Path) -> None:
+    """Cut off what a crash left half-written: each line is whole on the disk before anybody relies on it."""
+    *whole, last = path.read_bytes().splitlines(keepends=True) or [b"\n"]
+    if not last.endswith(b"\n"):
+        os.truncate(path, sum(map(len, whole)))
 
 
 def _follows(engine: Engine, known: Heads, path: Path) -> Heads:

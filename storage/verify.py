@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 Heads = dict[int, tuple[int, str]]  # of each plan (0 is the system): how many events, and the last one's hash
 LINE = re.compile(rb'\{"hash":"([0-9a-f]{64})","event":(\{"actor":.*\})\}\n?', re.DOTALL)
@@ -150,14 +151,20 @@ def root(heads: Mapping[int, tuple[int, str]]) -> str:
     return row[0].hex() if row else ""
 
 
+def torn(line: str) -> bool:
+    """Whether a crash, or copying the file, has stopped in the middle of this line: it never was one."""
+    return not line.endswith(("\n", "}"))
+
+
 def read_checkpoint(lines: Iterable[str], wanted: str = "") -> Checkpoint:
     """The newest checkpoint of a file, or the one with this root. Each line names the heads that moved."""
     heads: Heads = {}
-    last: dict[str, str] = {}
+    last: dict[str, Any] = {}
     for line in lines:
+        if torn(line):
+            break
         last = json.loads(line)
-        moved = json.loads(line)["heads"]
-        heads |= {int(plan): (int(count), str(digest)) for plan, count, digest in moved}
+        heads |= {int(plan): (int(count), str(digest)) for plan, count, digest in last["heads"]}
         if wanted and last["root"] == wanted:
             break
     if not last or last["root"] != (wanted or last["root"]) or root(heads) != last["root"]:

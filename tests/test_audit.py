@@ -116,6 +116,24 @@ def test_no_tampering_with_a_long_journal_goes_unnoticed():
     assert unnoticed(260, chains=12, seed=5) == []
 
 
+def test_a_checkpoint_that_a_crash_left_half_written_is_none_and_stops_nothing(lite, tmp_path):
+    anchored = tmp_path / "anchor"
+    busy(lite)
+    first = checkpoint(lite.engine, anchored, NOW)
+    whole = anchored.read_text()
+    ask(lite)
+    anchored.write_text(whole + whole[: len(whole) // 2])
+
+    assert read_checkpoint(anchored.read_text().splitlines(keepends=True)) == first
+    second = checkpoint(lite.engine, anchored, NOW)
+    assert second.events == first.events + 1
+    assert anchored.read_text().startswith(whole + '{"at"')
+    assert judged(lite, anchored).problems == []
+    anchored.write_text(whole[:99] + "\n" + whole)
+    with pytest.raises(Conflict, match="find out who changed it"):
+        checkpoint(lite.engine, anchored, NOW)
+
+
 def test_a_checkpoint_file_only_grows_and_names_only_what_moved(store, tmp_path):
     anchored = tmp_path / "deep" / "anchor"
     busy(store)
