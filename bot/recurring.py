@@ -51,6 +51,8 @@ def read(text: str, zone: str, now: datetime) -> Every:
     """`every …` as people say it; one clear question when it cannot be told."""
     said = " ".join(text.split())
     found = PLAIN.match(said) or CRON.match(said)
+    if not said:
+        raise BadTime(f"Please say how often, and what. {EXAMPLES}")
     if not found:
         raise BadTime(f"I do not understand how often “{said[:60]}” is. {EXAMPLES}")
     cron = _cron(found)

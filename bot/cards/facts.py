@@ -1,5 +1,7 @@
 """What is asked before there can be a plan: on the card, and in its form."""
 
+import re
+
 from bot.cards.blocks import Block, actions, button, escape, pack, plain, section
 from bot.cards.modal import modal
 from bot.foreign import clip, inert
@@ -11,10 +13,16 @@ MOST = 100  # options of one select
 
 def questions(view: PlanView, form: Form) -> list[Block]:
     """Why there is no plan yet, and the way to the form."""
-    asked = "\n".join(f"• {escape(field.label)}" for field in form.fields if not field.value)
+    labels = [field.label for field in form.fields if not field.value]
+    asked, why = "\n".join(f"• {escape(label)}" for label in labels), re.sub(r"`([^`]*)`", r"“\1”", form.why)
     value = pack(view.id, view.revision, view.digest)
+    if all(label in why for label in labels):  # not twice
+        rest = why.replace(" ".join(labels), "").strip()
+        said = f"before I can plan this, I must know:\n{asked}\n{escape(clip(rest, 600))}"
+    else:
+        said = f"{escape(clip(why, 600))}\n{asked}"
     return [
-        section(f"<@{view.requester}>, {escape(clip(form.why, 600))}\n{asked}"),
+        section(f"<@{view.requester}>, {said}"),
         actions(f"clarify_{view.id}", button("Answer", "clarify", value, "primary")),
     ]
 

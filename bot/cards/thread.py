@@ -59,7 +59,8 @@ def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
     """What concerns everybody in the channel."""
     name = doer(user)
     said = {
-        "stop": f":octagonal_sign: {name} stopped {escape(text)}. Admins: `/plan resume`, and what it was.",
+        "stop": f":octagonal_sign: {name} stopped {escape(text)}. An admin lets it go on by `/plan resume "
+        f"{escape(text.partition(':')[0])}`.",
         "resume": f":white_check_mark: {name} resumed {escape(text)}.",
         "glass": f":rotating_light: {name} broke the glass for plan {escape(text)}. Somebody else, please "
         "look at it afterwards: `/plan reviewed`, its number, and what you found.",

@@ -16,19 +16,19 @@ from bot.listeners.recurring import every, schedules
 from bot.listeners.replies import change, on_reply, plannable, theme, words
 from bot.planner.editing import Unclear
 from storage.errors import SignoffError
+from storage.states import PlanState
 from storage.stops import EVERYTHING
 
 LONGEST = 2000
+EXAMPLES = 6  # in the help
 LISTED = 22  # steps of one plan in an answer
 SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+|all changes|changes in [\w-]+)\b\s*", re.I)
 
 
 def on_command(bot: Bot, body: dict[str, Any]) -> str:
     """`/plan …`: one of our own words, or a wish; then the card is the answer."""
-    word, _, rest = body["text"].strip().partition(" ")
-    if own(word.lower(), rest.strip()):
-        return do(bot, word.lower(), rest.strip(), body)
-    return ask(bot, body["text"], body)
+    word, rest = first(body["text"])
+    return do(bot, word, rest, body) if own(word, rest) else ask(bot, body["text"], body)
 
 
 def do(bot: Bot, word: str, rest: str, body: dict[str, Any]) -> str:
@@ -38,16 +38,31 @@ def do(bot: Bot, word: str, rest: str, body: dict[str, Any]) -> str:
     return WORDS[word](bot, rest, body)
 
 
+def first(text: str) -> tuple[str, str]:
+    """The first word, as it is looked up, and the rest."""
+    word, _, rest = text.strip().partition(" ")
+    return word.lower().rstrip("!?.,:"), rest.strip()
+
+
 def own(word: str, rest: str) -> bool:
     """Whether this is said to us: `list` is, "list the backups of auth_prod" is a wish."""
-    return word in WORDS and (word not in BARE or not rest) and (word != "show" or " " not in rest)
+    bare = {*re.findall(r"\w+", rest.lower())} <= NOISE
+    return word in WORDS and (word not in BARE or bare) and (word != "show" or " " not in rest)
+
+
+def plainly(word: str, rest: str) -> bool:
+    """Whether it cannot be a wish: beside `/plan`, "cancel 7" is ours, and "stop auth-service" is not."""
+    if word in {"stop", "resume"}:
+        return bool(SCOPE.match(rest)) or (word == "resume" and not rest)
+    return word in BARE or word in {"every", "schedules"} or bool(re.match(r"#?\d+\b", rest))
 
 
 def on_mention(bot: Bot, body: dict[str, Any]) -> str:
     """`@Signoff <request>`, a direct message, or "Plan this": as the command, in its thread."""
     said = words(body)
-    if said.lower() in BARE:
-        return do(bot, said.lower(), "", body)
+    word, rest = first(said)
+    if "ts" in body and own(word, rest) and plainly(word, rest):  # "Plan this" plans, whatever it is
+        return do(bot, word, rest, body)
     return to_plan(bot, plan_id, body) if (plan_id := theme(bot, body)) else ask(bot, said, body)
 
 
@@ -74,10 +89,13 @@ def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
 
 
 def helping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
-    examples = "\n".join(f"• `/plan {example}`" for book in bot.usable() for example in book.examples[:1])
+    books = bot.usable()
+    examples = "".join(f"• `/plan {book.examples[0]}`\n" for book in books[:EXAMPLES])
+    more = f"• … and {len(books) - EXAMPLES} more: `/plan runbooks`\n" if len(books) > EXAMPLES else ""
+    such = "For example:" if books else "No workers are connected yet, so nothing can run."
     return (
-        "Say what you need; I make a plan, people approve exactly that plan, and it runs. For example:\n"
-        f"{examples}\n"
+        f"Say what you need; I make a plan, people approve exactly that plan, and it runs. {such}\n"
+        f"{examples}{more}"
         "• `/plan list`, `/plan show 7`, `/plan cancel 7 <reason>`, `/plan runbooks`, `/plan windows`\n"
         "• `/plan every weekday at 02:00 in New York <what>`, `/plan schedules`\n"
         "• for admins: `/plan stop [everything | plan 7 | environment production] <reason>`, `/plan resume`\n"
@@ -87,8 +105,9 @@ def helping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 
 def listing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     now = bot.store.clock()
+    plans = [v for v in bot.store.recent(50) if v.revision or v.state != PlanState.cancelled]
     lines = [f"• {v.id}: {escape(v.spec.goal if v.spec else v.text)} — {escape(standing(v, now))}"
-             for v in bot.store.recent(10)]  # fmt: skip
+             for v in plans[:10]]  # fmt: skip
     if waiting := bot.store.unreviewed():
         numbers = ", ".join(map(str, waiting))
         lines.append(f":rotating_light: The glass was broken, and nobody has reviewed it: {numbers}")
@@ -138,8 +157,25 @@ def stopping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     scope, reason = scoped(rest)
     if not reason:
         raise SignoffError("Please say why: `/plan stop <reason>`. The channel and the journal keep it.")
+    known(bot, scope)
     bot.store.stop(scope, reason=reason, user=actor.user, channel=body["channel"])
     return ""
+
+
+def known(bot: Bot, scope: str) -> None:
+    """A mistyped scope would stop nothing, and everybody would believe otherwise."""
+    kind, _, name = scope.partition(" ")
+    if kind == "plan":
+        bot.store.view(int(name))
+    entries = [entry for table in bot.config.inventory.values() for entry in table.values()]
+    places = {place for e in entries for place in (e.get("environment"), *e.get("environments", ())) if place}
+    if kind == "environment" and places and name not in places:
+        there = ", ".join(sorted(map(str, places)))
+        raise SignoffError(f"I know no environment “{name}”, so nothing was stopped. Known: {there}.")
+
+
+def thanked(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    return "You are welcome."
 
 
 def resuming(bot: Bot, rest: str, body: dict[str, Any]) -> str:
@@ -184,6 +220,8 @@ def number(text: str) -> int:
 
 WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "help": helping,
+    **dict.fromkeys(("hi", "hello", "hey"), helping),
+    **dict.fromkeys(("thanks", "thank", "thx"), thanked),
     "list": listing,
     "show": showing,
     "runbooks": runbooks,
@@ -196,5 +234,7 @@ WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "every": every,
     "schedules": schedules,
 }
-LOOKS = {"help", "list", "show", "runbooks", "windows", "schedules"}
-BARE = {"help", "list", "runbooks", "windows"}  # with more words behind them, they begin a wish
+# With more words behind them, they begin a wish.
+BARE = {"help", "list", "runbooks", "windows", "hi", "hello", "hey", "thanks", "thank", "thx"}
+LOOKS = BARE | {"show", "schedules"}
+NOISE = {"me", "you", "please", "there", "signoff", "all"}
