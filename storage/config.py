@@ -262,6 +262,21 @@ class SignoffConfig(Document):
         return self.model_dump(mode="json", include={"people", "policy", "windows", "freezes"})
 
 
+KIND = {  # what pydantic says in its own words
+    "extra_forbidden": "There is no such setting; is it misspelt, or in the wrong table?",
+    "tuple_type": "This should be a list: [ … ]",
+    "dict_type": "This should be a table: { … }",
+    "model_type": "This should be a table: { … }",
+    "missing": "This is missing",
+}
+
+
+def _told(problem: Any) -> str:
+    """Where it stands, and what is wrong with it, as TOML calls it."""
+    said = KIND.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+    return ": ".join(filter(None, (".".join(map(str, problem["loc"])), said)))
+
+
 def read_config(path: Path) -> SignoffConfig:
     """Read signoff.toml; every problem is named with its place."""
     try:
@@ -277,7 +292,7 @@ def read_config(path: Path) -> SignoffConfig:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BadConfig(f"{path} cannot be read: {error}") from None
     except ValidationError as error:
-        found = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors(include_input=False)]
+        found = [_told(problem) for problem in error.errors(include_input=False)]
         raise BadConfig(f"{path} has problems:\n  " + "\n  ".join(found)) from None
 
 
