@@ -28,14 +28,9 @@ def header(text: str) -> Json:
 
 
 def form(*steps: str) -> Json:
-    moves = [
-        {"type": "actions", "block_id": name, "elements": [button("down"), button("remove")]}
-        for name in steps
-    ]
     fields = [field(f"note-{name}", {"type": "plain_text_input"}, optional=True) for name in steps]
-    both = [part for pair in zip(fields, moves, strict=True) for part in pair]
-    more = [field("who", PEOPLE, optional=True), field("when", WHEN, optional=True), actions("add")]
-    return modal("Edit the plan", *both, *more)
+    more = [field("who", PEOPLE, optional=True), field("when", WHEN, optional=True)]
+    return modal("Edit the plan", *fields, *more)
 
 
 def on_home(event: Json, client: WebClient) -> None:
@@ -49,14 +44,13 @@ def on_edit(ack: Any, body: Json, client: WebClient) -> None:
     client.views_open(trigger_id=body["trigger_id"], view=form("one", "two"))
 
 
-def on_down(ack: Any, body: Json, client: WebClient) -> None:
-    ack()
-    client.views_update(view_id=body["view"]["id"], hash=body["view"]["hash"], view=form("two", "one"))
-
-
-def on_add(ack: Any, body: Json, client: WebClient) -> None:
-    ack()
-    client.views_push(trigger_id=body["trigger_id"], view=modal("Runbooks", field("runbook", CHOICE)))
+def on_form(ack: Any, body: Json) -> None:
+    said = body["view"]["state"]["values"].get("note-one", {}).get("value", {}).get("value")
+    answers = {
+        "turn": {"response_action": "update", "view": form("two", "one")},
+        "more": {"response_action": "push", "view": modal("Runbooks", field("runbook", CHOICE))},
+    }
+    ack(**answers.get(said, {}))
 
 
 def on_shortcut(ack: Any, body: Json, client: WebClient) -> None:
@@ -74,10 +68,8 @@ def listen(app: App) -> None:
     app.event("app_home_opened")(on_home)
     app.event("message")(on_message)
     app.action("edit")(on_edit)
-    app.action("down")(on_down)
-    app.action("add")(on_add)
     app.shortcut("plan_this")(on_shortcut)
-    app.view("form")(lambda ack: ack())
+    app.view("form")(on_form)
 
 
 @pytest.fixture(scope="module")
@@ -186,25 +178,24 @@ def test_a_message_is_planned_from_its_menu_by_keyboard(page: Page, slack: Local
 def test_a_form_that_is_drawn_again_keeps_what_was_typed_and_where_one_was(page: Page) -> None:
     open_app(page)
     page.get_by_role("button", name="edit").click()
-    page.get_by_label("note-one").fill("careful")
-    first = page.get_by_test_id("modal").locator("[data-block-id=one] [data-action-id=down]")
-    first.press("Enter")
+    page.get_by_label("note-one").fill("turn")
+    page.get_by_label("note-one").press("Enter")
     expect(page.locator("dialog .input").first).to_have_attribute("data-block-id", "note-two")
 
-    expect(page.get_by_label("note-one")).to_have_value("careful")
-    expect(page.locator("[data-block-id=one] [data-action-id=down]")).to_be_focused()
+    expect(page.get_by_label("note-one")).to_have_value("turn")
+    expect(page.get_by_label("note-one")).to_be_focused()
 
 
 def test_stacked_forms_are_left_one_by_one_or_at_once(page: Page) -> None:
     open_app(page)
     page.get_by_role("button", name="edit").click()
-    page.get_by_label("note-one").fill("careful")
-    page.get_by_role("button", name="add").click()
+    page.get_by_label("note-one").fill("more")
+    page.get_by_test_id("modal-submit").click()
     expect(page.get_by_test_id("modal-back")).to_be_visible()
     shot(page, "local-2-stacked")
     page.keyboard.press("Escape")
-    expect(page.get_by_label("note-one")).to_have_value("careful")
-    page.get_by_role("button", name="add").click()
+    expect(page.get_by_label("note-one")).to_have_value("more")
+    page.get_by_test_id("modal-submit").click()
     expect(page.get_by_test_id("modal-back")).to_be_visible()
     page.get_by_test_id("modal-shut").click()
 

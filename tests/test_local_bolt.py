@@ -372,16 +372,6 @@ def test_an_expired_trigger_opens_nothing(bot: Bot, ann: Person, workspace: Work
     assert refused(lambda: bot.client.views_open(trigger_id=trigger, view=VIEW)) == "exchanged_trigger_id"
 
 
-def test_a_view_is_updated_only_by_who_saw_it_last(bot: Bot, ann: Person) -> None:
-    ann.says("/plan deploy auth-service")
-    ann.clicks("edit")
-    view = ann.view()
-    bot.client.views_update(view_id=view["id"], hash=view["hash"], view=VIEW)
-
-    late = lambda: bot.client.views_update(view_id=view["id"], hash=view["hash"], view=VIEW)  # noqa: E731
-    assert refused(late) == "hash_conflict"
-
-
 def test_a_shortcut_is_answered_over_its_response_url(bot: Bot, ann: Person, bob: Person) -> None:
     ts = ann.says("the disk of db-1 is full").payload["ts"]
     bob.uses("plan_from_message", message=ts)
@@ -462,8 +452,8 @@ def test_leaving_a_form_is_told_only_to_who_asked(bot: Bot, ann: Person) -> None
     assert "view_closed" not in [kind for kind, _ in bot.heard]
 
     ann.clicks("edit")
-    view = ann.view()
-    bot.client.views_update(view_id=view["id"], view=VIEW | {"notify_on_close": True})
+    bot.view_answer = {"response_action": "update", "view": VIEW | {"notify_on_close": True}}
+    ann.fills({"when_step-3": "now"})
     assert ann.closes().acked
     assert "view_closed" in [kind for kind, _ in bot.heard]
 

@@ -76,7 +76,6 @@ def test_errors_have_slacks_names(slack: LocalSlack, api: WebClient) -> None:
     assert refused(lambda: update(channel="C0DEV", ts=hers, text="x")) == "message_not_found"
     assert refused(lambda: api.users_info(user="U0NOBODY")) == "user_not_found"
     assert refused(lambda: api.conversations_replies(channel=CHANNEL, ts="1.000001")) == "thread_not_found"
-    assert refused(lambda: api.views_update(view_id="V0", view=modal())) == "not_found"
 
 
 def test_an_update_without_blocks_keeps_them_and_an_empty_list_removes_them(api: WebClient) -> None:

@@ -33,13 +33,13 @@ class Bot:
         self.client = WebClient(slack.bot_token, base_url=slack.api_url)
         self.app = App(client=self.client)
         self.heard: list[Json] = []
+        self.form, self.after = modal("First"), {}
         self.app.middleware(self.record)
         self.app.event("message")(lambda: None)
         self.app.event("app_mention")(lambda: None)
         self.app.event("app_home_opened")(self.on_home)
         self.app.action("open")(self.on_open)
-        self.app.action("push")(self.on_push)
-        self.app.view("form")(lambda ack: ack())
+        self.app.view("form")(self.on_form)
         self.app.view_closed("form")(lambda ack: ack())
 
     def record(self, body: Json, next: Callable[[], None]) -> None:
@@ -53,11 +53,10 @@ class Bot:
 
     def on_open(self, ack: Any, body: Json, client: WebClient) -> None:
         ack()
-        client.views_open(trigger_id=body["trigger_id"], view=modal("First", actions("push")))
+        client.views_open(trigger_id=body["trigger_id"], view=self.form)
 
-    def on_push(self, ack: Any, body: Json, client: WebClient) -> None:
-        ack()
-        client.views_push(trigger_id=body["trigger_id"], view=modal("Next", actions("push")))
+    def on_form(self, ack: Any) -> None:
+        ack(**self.after)
 
     def events(self, kind: str) -> list[Json]:
         return [body for body in self.heard if body.get("event", {}).get("type") == kind]
@@ -87,6 +86,7 @@ def workspace(slack: LocalSlack) -> WorkspaceClient:
 @pytest.fixture
 def bot(running_bot: Bot, workspace: WorkspaceClient) -> Bot:
     running_bot.heard.clear()
+    running_bot.form, running_bot.after = modal("First"), {}
     return running_bot
 
 
@@ -165,42 +165,29 @@ def test_a_home_tab_is_refused_like_slack_does(api: WebClient, ann: Person) -> N
 
 def test_views_are_stacked_three_deep_and_left_one_by_one(bot: Bot, ann: Person) -> None:
     bot.client.chat_postMessage(channel=OPS, text="x", blocks=[actions("open")])
+    bot.after = {"response_action": "push", "view": modal("Next")}
     ann.clicks("open")
     first = ann.view()
-    ann.clicks_in_view("push")
-    ann.workspace.wait(lambda s: len(s["views"]) == 2, "a second view")
-    ann.clicks_in_view("push")
+    ann.fills({})
+    ann.fills({})
     third = ann.workspace.wait(lambda s: s["views"][-1] if len(s["views"]) == 3 else None, "a third view")
-    ann.clicks_in_view("push")
-    until(lambda: len(ann.workspace.calls("views.push")) == 3)
 
-    assert ann.workspace.calls("views.push")[-1]["error"] == "push_limit_reached"
+    assert ann.fills({}).error == "push_limit_reached"
     assert third["root_view_id"] == first["id"]
+    bot.after = {}
     ann.fills({})
     assert ann.view()["previous_view_id"] == first["id"]
     ann.closes(everything=True)
     assert ann.workspace.state()["views"] == []
 
 
-def test_a_view_is_pushed_only_from_within_a_view(bot: Bot, ann: Person) -> None:
-    bot.client.chat_postMessage(channel=OPS, text="x", blocks=[actions("open")])
-    ann.clicks("open")
-    ann.view()
-    bot.client.chat_postMessage(channel=OPS, text="x", blocks=[actions("push")])
-    ann.clicks("push")
-    until(lambda: ann.workspace.calls("views.push"))
-
-    assert ann.workspace.calls("views.push")[0]["error"] == "not_found"
-
-
 def test_leaving_the_whole_stack_tells_the_app_of_every_view_that_asked(bot: Bot, ann: Person) -> None:
     bot.client.chat_postMessage(channel=OPS, text="x", blocks=[actions("open")])
+    bot.form = modal("Told", notify_on_close=True)
+    bot.after = {"response_action": "push", "view": bot.form}
     ann.clicks("open")
-    ann.clicks_in_view("push")
+    ann.fills({})
     views = ann.workspace.wait(lambda s: s["views"] if len(s["views"]) == 2 else None, "two views")
-    for view in views:
-        told = modal("Told", actions("push"), notify_on_close=True)
-        bot.client.views_update(view_id=view["id"], view=told)
     ann.closes(everything=True)
     closed = [body for body in bot.heard if body.get("type") == "view_closed"]
 
@@ -222,7 +209,7 @@ NUMBER = {"type": "number_input", "is_decimal_allowed": False, "min_value": "1",
 
 
 def test_a_form_takes_numbers_times_and_people(bot: Bot, ann: Person) -> None:
-    form = modal(
+    bot.form = modal(
         "Edit",
         field("count", NUMBER),
         field("when", {"type": "datetimepicker", "initial_date_time": 1767225600}),
@@ -230,7 +217,6 @@ def test_a_form_takes_numbers_times_and_people(bot: Bot, ann: Person) -> None:
     )
     bot.client.chat_postMessage(channel=OPS, text="x", blocks=[actions("open")])
     ann.clicks("open")
-    bot.client.views_update(view_id=ann.view()["id"], view=form)
 
     assert ann.fills({"count": "ten"}).errors == {"count": "Please enter a number."}
     assert ann.fills({"count": "1.5"}).errors == {"count": "Please enter a whole number."}

@@ -390,3 +390,17 @@ def test_an_estimate_comes_from_what_a_step_took_lately(outbox, clock):
 
     assert found["deploy"] == 200
     assert found["backup"] == 60
+
+
+def test_a_home_tab_that_lost_the_race_is_drawn_again(outbox, workspace, clock):
+    drawn = []
+    tab = Outbox(outbox.store, outbox.client, lambda user, channel: drawn.append(user) or HOME)
+    tab.store.open_home("U0ANN", "D0ANN")
+    workspace.fault(stale_view=1)
+    tab.speak()
+    none = workspace.state()["homes"]
+    clock.advance(11)
+    tab.speak()
+
+    assert (none, drawn) == ([], ["U0ANN", "U0ANN"])
+    assert workspace.person("U0ANN").home()["blocks"][0]["type"] == "header"

@@ -32,10 +32,11 @@ def before(world: World) -> int:
 
 
 def proposed(world: World, before: int) -> int:
-    """Wait for a new plan that can be approved: its previews are in."""
+    """Wait for a new plan that can be approved: its card stands there, and its previews are in."""
 
     def ready(plan: PlanView) -> bool:
-        return plan.id > before and plan.state == "proposed" and not any(s.previewing for s in plan.steps)
+        seen = plan.card and not any(step.previewing for step in plan.steps)
+        return plan.id > before and plan.state == "proposed" and bool(seen)
 
     return world.until(ready, "a proposal").id
 

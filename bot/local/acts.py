@@ -136,7 +136,7 @@ class Acts:
 
     def _clicked(self, user: Member, surface: Json, action: Json, state: Json) -> Json:
         if "hash" in surface:
-            trigger = self._triggers.issue(user.id, surface["id"])
+            trigger = self._triggers.issue(user.id)
             return payloads.view_click(user, surface, action, state, trigger=trigger)
         channel, trigger = self._workspace.channel(surface["channel"]), self._triggers.issue(user.id)
         hook = self._hooks.url(user, channel, surface)
@@ -152,7 +152,7 @@ class Acts:
         mistakes = fields.mistakes(view["blocks"], state)
         if mistakes:
             return Delivery(acked=False, error="incomplete", errors=mistakes)
-        payload = payloads.view_submission(member, view, state, trigger=self._triggers.issue(user, view_id))
+        payload = payloads.view_submission(member, view, state, trigger=self._triggers.issue(user))
         delivery = await self._courier.deliver("interactive", payload)
         return self._answered(member, view, delivery) if delivery.acked else delivery
 

@@ -50,7 +50,7 @@ def check_message(text: str | None, blocks: list[Json] | None, *, most_text: int
 
 
 def check_view(view: Any) -> None:
-    """Refuse what Slack refuses of a modal in views.open, views.push, views.update and a response_action."""
+    """Refuse what Slack refuses of a modal in views.open and in an ack that updates or pushes one."""
     _check_view(view, MODAL, MODAL_BLOCK)
     if "submit" not in view and any(part["type"] == "input" for part in view["blocks"]):
         raise Refused(

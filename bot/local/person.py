@@ -138,13 +138,6 @@ class Person:
 
         return self.workspace.wait(look, f"a view open for {self.id}")
 
-    def clicks_in_view(
-        self, action_id: str, *, block_id: str | None = None, value: Any = None, values: Json | None = None
-    ) -> Delivery:
-        """Use an element of the modal in front; `values` are what else was typed so far."""
-        given = {"action_id": action_id, "block_id": block_id, "value": value, "values": values}
-        return self._does("click", view_id=self.view()["id"], confirm=True, **given)
-
     def fills(self, values: Json) -> Delivery:
         """Fill the open modal by block id and submit it; `errors` stand at the fields."""
         return self._does("submit", view_id=self.view()["id"], values=values)

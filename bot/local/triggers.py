@@ -14,22 +14,22 @@ class Triggers:
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
-        self._issued: dict[str, tuple[str, str, float]] = {}
+        self._issued: dict[str, tuple[str, float]] = {}
         self._used: set[str] = set()
 
-    def issue(self, user_id: str, view_id: str = "") -> str:
+    def issue(self, user_id: str) -> str:
         trigger = f"{secrets.randbelow(10**12)}.{secrets.token_hex(8)}"
-        self._issued[trigger] = (user_id, view_id, time.monotonic())
+        self._issued[trigger] = (user_id, time.monotonic())
         return trigger
 
-    def exchange(self, trigger: str) -> tuple[str, str]:
-        """The person whose act it was, and the view it happened in."""
+    def exchange(self, trigger: str) -> str:
+        """The person whose act it was."""
         if trigger in self._used:
             raise Refused("exchanged_trigger_id")
         if trigger not in self._issued:
             raise Refused("invalid_trigger_id")
-        user_id, view_id, issued = self._issued[trigger]
+        user_id, issued = self._issued[trigger]
         if time.monotonic() - issued > LIFETIME or self._faults.strikes("expired_trigger"):
             raise Refused("expired_trigger_id")
         self._used.add(trigger)
-        return user_id, view_id
+        return user_id

@@ -6,8 +6,6 @@ from bot.local.shapes import Json, Refused
 
 # Everything the bot calls; a test holds this against the calls in its code.
 METHODS: dict[str, Method] = api_chat.METHODS | api_views.METHODS | api_files.METHODS | api_people.METHODS
-# What the surface that is being built calls next; a method moves to METHODS with its first call.
-AHEAD: dict[str, Method] = api_views.AHEAD
 
 
 class WebApi:
@@ -15,13 +13,12 @@ class WebApi:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._methods = METHODS | AHEAD
 
     def call(self, name: str, arguments: Json) -> Json:
-        if name not in self._methods:
+        if name not in METHODS:
             return {"ok": False, "error": "unknown_method", "req_method": name}
         try:
-            return {"ok": True} | self._methods[name](self._parts, decoded(arguments))
+            return {"ok": True} | METHODS[name](self._parts, decoded(arguments))
         except Refused as refused:
             details = {"response_metadata": {"messages": list(refused.messages)}} if refused.messages else {}
             return {"ok": False, "error": refused.code} | details
