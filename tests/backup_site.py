@@ -34,7 +34,7 @@ def context(tmp_path: Path, key: str = "plan-1/step-2", *, later: float = 0.0, *
     scratch = tmp_path / "scratch"
     scratch.mkdir(exist_ok=True)
     now = NOW + timedelta(days=later)
-    return Context(plan=1, step="step-2", attempt=1, key=key, scratch=scratch, now=lambda: now, **changes)
+    return Context(plan=1, step="step-2", attempt=1, key=key, place=scratch, now=lambda: now, **changes)
 
 
 def filled(server: str) -> str:

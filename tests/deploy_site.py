@@ -109,7 +109,7 @@ class Site:
     def context(self, key: str, **more: Any) -> Context:
         now = lambda: datetime.now(UTC)  # noqa: E731 # a clock
         given = {"progress": self.said.append, **more}
-        return Context(plan=1, step="s", attempt=1, key=key, scratch=self.scratch, now=now, **given)
+        return Context(plan=1, step="s", attempt=1, key=key, place=self.scratch, now=now, **given)
 
     def deploy(
         self,

@@ -8,9 +8,8 @@ from workers.base import Context
 
 
 def context(scratch: Path, **changes: Any) -> Context:
-    scratch.mkdir(parents=True, exist_ok=True)
     given: dict[str, Any] = {"plan": 1, "step": "step-1", "attempt": 1, "key": f"test{scratch}"}
-    return Context(**{**given, "scratch": scratch, "now": lambda: datetime.now(UTC), **changes})
+    return Context(**{**given, "place": scratch, "now": lambda: datetime.now(UTC), **changes})
 
 
 def at(home: Path, step: str = "step-2", **changes: Any) -> Context:

@@ -4,14 +4,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from storage.spec import holds
-from workers.base import Context, Permanent, Preview, Report
+from tests.scratch import context
+from workers.base import Permanent, Preview, Report
 from workers.builtin import reports
 from workers.builtin import test_runner as runner
 
@@ -44,19 +44,6 @@ SUITES: dict[str, dict[str, str]] = {
     "import error": {"test_green.py": GREEN, "test_import.py": "import no_such_module"},
     "many failures": {"test_many.py": "".join(f"def test_{n}(): assert {n} < 0\n" for n in range(8))},
 }
-
-
-def context(scratch: Path, **changes: Any) -> Context:
-    scratch.mkdir(exist_ok=True)
-    return Context(
-        plan=1,
-        step="step-1",
-        attempt=1,
-        key=f"test{scratch}",
-        scratch=scratch,
-        now=lambda: datetime.now(UTC),
-        **changes,
-    )
 
 
 def suite_of(directory: Path, files: dict[str, str]) -> Path:

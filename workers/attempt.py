@@ -99,10 +99,9 @@ class Attempts:
 
     def _context(self, running: Running) -> Context:
         claim = running.claim
-        scratch = self.scratch / f"plan-{claim.plan_id}" / claim.key / str(claim.attempt)
-        scratch.mkdir(parents=True, exist_ok=True)
+        place = self.scratch / f"plan-{claim.plan_id}" / claim.key / str(claim.attempt)
         return Context(
-            plan=claim.plan_id, step=claim.key, attempt=claim.attempt, key=claim.token, scratch=scratch,
+            plan=claim.plan_id, step=claim.key, attempt=claim.attempt, key=claim.token, place=place,
             now=self.store.clock, previous=dict(claim.previous), cancelled=running.cancelled,
             progress=self._progress(running),
         )  # fmt: skip

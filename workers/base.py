@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -92,11 +93,17 @@ class Context:
     step: str
     attempt: int
     key: str  # idempotency key: the same for every attempt of this step
-    scratch: Path  # files written here are artefacts of the attempt
+    place: Path  # where `scratch` is, or would be
     now: Callable[[], datetime]
     previous: dict[str, Any] = field(default_factory=dict)  # what `before` recorded at START
     progress: Callable[[str], None] = lambda text: None
     cancelled: Callable[[], bool] = lambda: False
+
+    @cached_property
+    def scratch(self) -> Path:
+        """Files written here are artefacts of the attempt. Made when first asked for: many need none."""
+        self.place.mkdir(parents=True, exist_ok=True)
+        return self.place
 
 
 @dataclass

@@ -20,11 +20,10 @@ def make(attempts: Attempts, wanted: Wanted) -> None:
 def _found(attempts: Attempts, wanted: Wanted) -> Preview:
     worker, action, params_type = attempts.registry.action(wanted.worker, wanted.action)
     params: Params = params_type.model_validate(wanted.parameters)
-    scratch = attempts.scratch / f"plan-{wanted.plan_id}" / wanted.key / "preview"
-    scratch.mkdir(parents=True, exist_ok=True)
+    place = attempts.scratch / f"plan-{wanted.plan_id}" / wanted.key / "preview"
     key = f"preview-{wanted.plan_id}-{wanted.revision}-{wanted.key}"
     context = Context(
-        plan=wanted.plan_id, step=wanted.key, attempt=0, key=key, scratch=scratch, now=attempts.store.clock
+        plan=wanted.plan_id, step=wanted.key, attempt=0, key=key, place=place, now=attempts.store.clock
     )
     found: Preview = action.hooks["preview"](worker, params, context)
     return found
