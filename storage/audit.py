@@ -57,5 +57,6 @@ def _plain(value: Any) -> bool:
     if kind is int:
         return bool(-EXACT <= value <= EXACT)
     if kind is dict:
-        return all(type(key) is str and key.isascii() and _plain(inner) for key, inner in value.items())
+        ours = all(type(key) is str and key.isascii() for key in value)
+        return ours and all(type(inner) is str or _plain(inner) for inner in value.values())
     return kind is list and all(map(_plain, value))

@@ -66,6 +66,8 @@ RECURRING_MOVES: dict[str, tuple[frozenset[str], str]] = {
 }
 
 ENDED = frozenset({S.succeeded, S.failed, S.skipped, S.cancelled})
+BUSY = frozenset({S.running, S.unknown})
+LOST = frozenset({S.failed, S.cancelled, S.skipped})
 
 
 @dataclass(frozen=True)
@@ -96,19 +98,20 @@ Facts = Mapping[str, StepFact]
 
 def settle(spec: PlanSpec, facts: Facts) -> Settlement | None:
     """What follows from the steps as they are; None while something runs, is unknown or may still start."""
-    if any(fact.state in {S.running, S.unknown} for fact in facts.values()):
+    states = {fact.state for fact in facts.values()}
+    if states & BUSY:
         return None
     if any(fact.undo for fact in facts.values()):
         return _settle_rollback(facts)
-    ways = failures(spec, facts)
+    ways = failures(spec, facts) if S.failed in states else {}
     for way, answer in (("rollback", _roll_back), ("abort", _abort), ("ask", _ask)):
         if way in ways.values():
             return answer(spec, facts, [key for key, chosen in ways.items() if chosen == way])
     if unseen(spec, facts):
         return Settlement("stall", "the planner looks at what was reported", looks=True)
-    if doomed := _doomed(spec, facts):
+    if states & LOST and (doomed := _doomed(spec, facts)):
         return Settlement("skip", "a step it depends on did not succeed", keys=doomed)
-    if any(fact.state == S.pending for fact in facts.values()):
+    if S.pending in states:
         return None
     return _settle_end(spec, facts)
 
@@ -124,13 +127,14 @@ def failures(spec: PlanSpec, facts: Facts) -> dict[str, str]:
 
 def startable(spec: PlanSpec, facts: Facts) -> set[str]:
     """Pending steps that dependencies and siblings let start; time, target, permit are asked apart."""
-    undos = [fact for fact in facts.values() if fact.undo]
-    if any(fact.state == S.unknown for fact in facts.values()):
+    states = {fact.state for fact in facts.values()}
+    if S.unknown in states:
         return set()
-    if undos:
+    if undos := [fact for fact in facts.values() if fact.undo]:
         first = next((fact for fact in undos if fact.state != S.succeeded), undos[0])
         return {first.key} if first.state == S.pending else set()
-    if any(way != "continue" for way in failures(spec, facts).values()) or unseen(spec, facts):
+    ways = failures(spec, facts) if S.failed in states else {}
+    if any(way != "continue" for way in ways.values()) or unseen(spec, facts):
         return set()
     met = {key for key, fact in facts.items() if _satisfied(fact)}
     waiting = (step for step in spec.steps if step.id in facts and facts[step.id].state == S.pending)
