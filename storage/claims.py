@@ -13,12 +13,12 @@ from sqlalchemy.dialects.postgresql import insert  # SQLite knows its ON CONFLIC
 from sqlmodel import col
 
 from storage.contract import Check, Contract
-from storage.documents import Reading, read_spec
-from storage.journal import Note
+from storage.documents import Reading, documented, read_spec
+from storage.journal import NOTED, Note
 from storage.mandate import covers, stands
 from storage.prepared import Among, Prepared, Together, binds, table
 from storage.report import AnyReport
-from storage.settling import CURRENT, Frame
+from storage.settling import CURRENT, SET_DUE, Frame
 from storage.spec import Retries, StepSpec, UndoSpec, reference
 from storage.states import STEP_MOVES, PlanState, StepState
 from storage.stops import STOPPED
@@ -42,16 +42,20 @@ PENDING = (
 PERMITTED = or_(col(Step.changes).is_(False), col(Step.undo).is_(True), col(Step.permit_until) > NOW)
 OFFERED = Among(col(Step.worker).concat(".").concat(col(Step.action)), "offers")
 ROW = tuple(column for column in table(Step).c if column.name != "report")
+CLAIMED = (
+    "id", "plan_id", "revision", "key", "undo", "digest", "worker", "action", "changes", "repeat", "timeout",
+    "target", "environment", "attempt", "not_before", "not_after", "start_by", "due_at", "basis", "previous",
+)  # fmt: skip
 WAITING = (
-    select(*ROW)
+    select(*(table(Step).c[name] for name in CLAIMED))
     .join(Plan, CURRENT)
     .where(*PENDING, PERMITTED, OFFERED)
     .order_by(col(Step.due_at), col(Step.id))
     .limit(bindparam("limit"))
 )
 PEEK = Prepared(WAITING)
-DUE = Prepared(WAITING.with_for_update(of=table(Plan), skip_locked=True))
-THIS = Prepared(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan)))
+DUE = Prepared(documented(WAITING.with_for_update(of=table(Plan), skip_locked=True)))
+THIS = Prepared(documented(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan))))
 UNPERMITTED = Prepared(
     select(*ROW)
     .join(Plan, CURRENT)
@@ -69,7 +73,7 @@ END = Prepared(
     .values(
         state=bindparam("after"), report=bindparam("body"), ended_at=bindparam("at"),
         not_before=bindparam("later"), choice=bindparam("choice"), owner="", lease_until=None,
-        probing=False, due_at=None, progress="",
+        probing=False, due_at=bindparam("due"), progress="",
     )
 )  # fmt: skip
 BEGIN = Prepared(
@@ -95,8 +99,8 @@ CLOSE_ATTEMPT = Prepared(
     .where(col(Attempt.step_id) == bindparam("step"), col(Attempt.number) == bindparam("fence"))
     .values(outcome=bindparam("how"), report=bindparam("body"), ended_at=bindparam("at"))
 )
-CLOSED = Together(ends=END, attempts=CLOSE_ATTEMPT, targets=FREE_TARGET)
-STARTED = Together(begun=BEGIN, attempts=OPEN_ATTEMPT)
+CLOSED = Together(ends=END, attempts=CLOSE_ATTEMPT, targets=FREE_TARGET, due=SET_DUE)
+STARTED = Together(begun=BEGIN, attempts=OPEN_ATTEMPT, **NOTED.parts)
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,10 @@ class Ending:
     wait: float = 0.0
     choice: str = ""  # "ask": a person decides, whatever was approved for a failure
 
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        return self.report.model_dump(mode="json")
+
 
 @dataclass(frozen=True)
 class Taker:
@@ -150,7 +158,7 @@ class Taker:
 def mismatch(document: Any, step: Any, taker: Taker) -> str:
     """Why this step is not what people approved, or ""."""
     reading, offer = read_spec(document.spec), (step.worker, step.action)
-    if reading.digest != document.digest or (document.given < document.needed and not document.broken):
+    if reading.digest != document.spec_digest or (document.given < document.needed and not document.broken):
         return "the stored plan is not the one that was approved"
     wanted, digest = reading.steps[step.key]
     contract = taker.contracts[offer]
@@ -208,7 +216,7 @@ def end_values(ending: Ending, not_before: datetime | None, now: datetime) -> di
         "after": STEP_MOVES[ending.verb][1].value,
         "how": ending.verb,
         "choice": ending.choice,
-        "body": ending.report.model_dump(mode="json"),
+        "body": ending.body,
         "at": None if again else now,
         "later": now + timedelta(seconds=ending.wait) if again else not_before,
     }
@@ -222,7 +230,7 @@ def started(row: Any) -> dict[str, Any]:
 def ended(ending: Ending, actor: str) -> Note:
     claim = ending.claim
     data = {"step": claim.key, "attempt": claim.attempt, "summary": ending.report.summary}
-    data["report"] = report_hash(ending.report.model_dump(mode="json"))
+    data["report"] = report_hash(ending.body)
     return Note(claim.plan_id, ending.verb, actor, data | ({"asks": True} if ending.choice else {}))
 
 

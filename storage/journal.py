@@ -61,6 +61,7 @@ SET_HEAD = Prepared(
 )
 ADD_EVENT = Prepared(insert(table(Event)).values(**binds(Event)).inline())
 BLANK = Message(key="", kind="", channel="").model_dump(exclude={"id"})
+SAID = ("plan_id", "seq", "step", "key", "kind", "channel", "not_before")
 CARD = col(Message.key) == bindparam("card")
 CARDS = Together(
     wanted=Prepared(update(table(Message)).where(CARD).values(wanted=bindparam("v"))),
@@ -73,7 +74,7 @@ CARDS = Together(
 NOTED = Together(
     events=ADD_EVENT,
     heads=SET_HEAD,
-    said=Prepared(insert(table(Message)).values(**binds(Message)).inline()),
+    said=Prepared(insert(table(Message)).values(**BLANK | {name: bindparam(name) for name in SAID}).inline()),
     **CARDS.parts,
 )
 
@@ -120,7 +121,7 @@ def message(note: Note, channel: str, now: datetime) -> dict[str, Any]:
     kind = THREAD[note.verb]
     about = {"plan_id": note.plan, "seq": note.seq, "step": str(note.data.get("step", ""))}
     where = {"key": f"{kind}:{note.plan}:{note.seq}", "kind": kind, "channel": channel}
-    return BLANK | about | where | {"not_before": now}
+    return about | where | {"not_before": now}
 
 
 def cards(

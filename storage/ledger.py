@@ -15,7 +15,6 @@ from sqlalchemy.exc import OperationalError
 from sqlmodel import SQLModel, col
 
 from storage.documents import read_spec
-from storage.engine import piped
 from storage.errors import Conflict, NotFound, Unavailable
 from storage.journal import CARDS, HEADS, NOTED, THREAD, URGENT, Chain, Note, cards, message
 from storage.prepared import table
@@ -30,6 +29,7 @@ T = TypeVar("T", bound=SQLModel)
 
 # A card that is proposed at once shall not first be posted as "planning".
 FIRST_CARD = timedelta(seconds=0.5)
+Write = Callable[..., None]
 NONE: Mapping[int, Chain] = MappingProxyType({})
 LINE = "plan=%s verb=%s actor=%s step=%s"
 
@@ -63,7 +63,6 @@ class Ledger:
             self._writer.turn(urgent=urgent),
             _answering(),
             self._writing.connect() as connection,
-            piped(connection),
             connection.begin(),
         ):
             yield connection
@@ -161,16 +160,23 @@ class Ledger:
         self._notes(c, [Note(plan.id or 0, verb, actor, data, quiet)])
 
     def _notes(
-        self, c: Connection, notes: Sequence[Note], known: Mapping[int, Chain] = NONE
+        self,
+        c: Connection,
+        notes: Sequence[Note],
+        known: Mapping[int, Chain] = NONE,
+        write: Write = NOTED.run,
     ) -> dict[int, Chain]:
-        """The same for several moves, in as few statements; the chains of their plans as they are now."""
+        """The same for several moves, in as few statements; the chains of their plans as they are now.
+
+        `write` may write more in the same statement.
+        """
         if not notes:
             return {}
         chains, now = self._link(c, notes, known), self.clock()
         said = [note for note in notes if note.verb in THREAD and not note.quiet]
         urgent = {note.plan for note in notes if note.verb in URGENT}
         versions = {plan_id: chain.version for plan_id, chain in chains.items()}
-        NOTED.run(
+        write(
             c,
             events=[note.event for note in notes],
             heads=[chain.values(plan_id) for plan_id, chain in chains.items()],

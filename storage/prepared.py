@@ -3,9 +3,10 @@
 import json
 import re
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import psycopg
 from sqlalchemy import ARRAY, BindParameter, Column, Connection, Dialect, Select, String, Table, bindparam
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.ext.compiler import compiles
@@ -16,7 +17,11 @@ from sqlalchemy.types import Boolean, TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 
 Convert = Callable[[Any], Any]
-PLACE = re.compile(r"%\((\w+)\)s")
+PLACE, NUMBER = re.compile(r"%\((\w+)\)s"), re.compile(r"\$(\d+)")
+VALUES = " VALUES "
+FEW = 12  # rows that are worth a parameter for each of their values
+Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+Ways = Mapping[str, "Way"]
 
 
 def table(model: type[SQLModel]) -> Table:
@@ -81,7 +86,8 @@ class Prepared:
         self._ways: dict[str, Way] = {}
 
     def all(self, c: Connection, **values: Any) -> list[Any]:
-        way, cursor = self.way(c), c.connection.cursor()
+        way = self.way(c)
+        cursor = way.cursor(c)
         cursor.execute(way.sql, way.bind(values))
         return way.rows(cursor)
 
@@ -89,11 +95,11 @@ class Prepared:
         self.many(c, [values])
 
     def many(self, c: Connection, values: Sequence[Mapping[str, Any]]) -> None:
-        way, cursor = self.way(c), c.connection.cursor()
+        way = self.way(c)
         if len(values) == 1:  # psycopg opens a pipeline for many, which one is not worth
-            cursor.execute(way.sql, way.bind(values[0]))
+            way.cursor(c).execute(way.sql, way.bind(values[0]))
         elif values:
-            cursor.executemany(way.sql, [way.bind(one) for one in values])
+            way.cursor(c).executemany(way.sql, [way.bind(one) for one in values])
 
     def way(self, c: Connection) -> "Way":
         name = c.dialect.name
@@ -105,30 +111,38 @@ class Prepared:
 class Together:
     """Several writes, each for many sets of values; none touches a row that another one touches.
 
-    PostgreSQL takes them as one statement, with all the values in one JSON text: what a statement costs
-    there is its journey.
+    PostgreSQL takes them as one statement, since what a statement costs there is its journey: a few with
+    their values as parameters, and many with all the values in one JSON text.
     """
 
     def __init__(self, **parts: Prepared) -> None:
         self.parts = parts
-        self._whole = ""
+        self._known: dict[tuple[tuple[str, int], ...], str] = {}
 
     def run(self, c: Connection, **values: Sequence[Mapping[str, Any]]) -> None:
-        if c.dialect.name == "postgresql":
-            self._at_once(c, values)
-        else:
-            for name, part in self.parts.items():
-                part.many(c, values.get(name, ()))
+        given = {name: values[name] for name in self.parts if values.get(name)}
+        if c.dialect.name != "postgresql":
+            for name, rows in given.items():
+                self.parts[name].many(c, rows)
+        elif given:
+            ways = {name: self.parts[name].way(c) for name in given}
+            at_once = self._few if sum(map(len, given.values())) <= FEW else self._all
+            sql, bound = at_once(ways, given)
+            next(iter(ways.values())).cursor(c).execute(sql, bound)
 
-    def _at_once(self, c: Connection, values: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        ways = {name: part.way(c) for name, part in self.parts.items()}
-        if not self._whole:
-            parts = ", ".join(f"{name} AS ({way.spread(name)})" for name, way in ways.items())
-            self._whole = f"WITH {parts} SELECT 1"
-        if any(values.values()):
-            given = {name: [{**ways[name].fixed, **row} for row in rows] for name, rows in values.items()}
-            text = json.dumps(given, default=str)
-            c.connection.cursor().execute(self._whole, {"given": text})
+    def _few(self, ways: Ways, given: Rows) -> tuple[str, list[Any]]:
+        shape = tuple((name, len(rows)) for name, rows in given.items())
+        if shape not in self._known:
+            self._known[shape] = _joined(_repeated(ways, shape))
+        return self._known[shape], [
+            cell for name in given for row in given[name] for cell in ways[name].bind(row)
+        ]
+
+    def _all(self, ways: Ways, given: Rows) -> tuple[str, list[Any]]:
+        shape = tuple((name, 0) for name in given)
+        if shape not in self._known:
+            self._known[shape] = _joined((name, way.spread(name)) for name, way in ways.items())
+        return self._known[shape], [json.dumps(given, default=str)]
 
 
 class Way:
@@ -137,36 +151,50 @@ class Way:
     def __init__(self, statement: Select[Any] | UpdateBase, dialect: Dialect) -> None:
         compiled = statement.compile(dialect=dialect)
         assert isinstance(compiled, SQLCompiler)  # noqa: S101 # for the type checker: it is SQL
-        self.sql = str(compiled)
-        self.order = compiled.positiontup
-        self.fixed = {name: _plain(value) for name, value in compiled.params.items() if value is not None}
-        binds = {name: bind.type.dialect_impl(dialect) for bind, name in compiled.bind_names.items()}
-        self.binds = binds
-        convert = {name: type_.bind_processor(dialect) for name, type_ in binds.items()}
-        self.names = [*convert]
-        self.places = [(name, convert[name], self.fixed.get(name)) for name in self.order or convert]
+        binds = {name: bind for bind, name in compiled.bind_names.items()}
+        fixed = {name: _plain(bind.value) for name, bind in binds.items() if not bind.required}
+        self.binds = {name: bind.type.dialect_impl(dialect) for name, bind in binds.items()}
+        self.order = compiled.positiontup or [name for name in binds if name not in fixed]
+        self.sql = str(compiled) if compiled.positiontup else _numbered(str(compiled), self.order, fixed)
+        convert = {name: type_.bind_processor(dialect) for name, type_ in self.binds.items()}
+        self.places = [(name, convert[name], fixed.get(name)) for name in self.order]
         columns: list[Column[Any]] = [*getattr(statement, "exported_columns", ())]
         self.shape: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # made at run time
         self.types = [column.type.dialect_impl(dialect) for column in columns]
         self.dialect = dialect
         self.results: list[tuple[int, Convert]] | None = None  # known once the driver has named its types
 
-    def bind(self, values: Mapping[str, Any]) -> Any:
-        bound = [
+    def cursor(self, c: Connection) -> Any:
+        """The driver's own; for PostgreSQL one that does not read the statement again for its parameters."""
+        driver = c.connection.driver_connection
+        return psycopg.RawCursor(driver) if isinstance(driver, psycopg.Connection) else driver.cursor()  # type: ignore[union-attr] # it is connected
+
+    def bind(self, values: Mapping[str, Any]) -> list[Any]:
+        return [
             (convert(values.get(name, fixed)) if convert else values.get(name, fixed))
             for name, convert, fixed in self.places
         ]
-        return bound if self.order else dict(zip(self.names, bound, strict=True))
+
+    def repeated(self, count: int, after: int) -> list[str]:
+        """The same statement for that many sets of parameters, whose numbers begin after one."""
+        width = len(self.order)
+        copies = [_shifted(self.sql, after + width * n) for n in range(count)]
+        if not self.sql.startswith("INSERT"):
+            return copies
+        rows = (
+            copy.partition(VALUES)[2] for copy in copies
+        )  # in one statement, so that they keep their order
+        return [self.sql.partition(VALUES)[0] + VALUES + ", ".join(rows)]
 
     def spread(self, name: str) -> str:
         """The same statement for every row of the list that stands under a name in a JSON text."""
         write = self.dialect.type_compiler_instance.process
-        columns = ", ".join(f'"{bind}" {write(type_)}' for bind, type_ in self.binds.items())
-        source = f"json_to_recordset(%(given)s::json -> '{name}') AS r({columns})"
-        sql = PLACE.sub(r'r."\1"', self.sql)
+        columns = ", ".join(f'"{bind}" {write(self.binds[bind])}' for bind in self.order)
+        source = f"json_to_recordset($1::json -> '{name}') AS r({columns})"
+        sql = NUMBER.sub(lambda found: f'r."{self.order[int(found[1]) - 1]}"', self.sql)
         if sql.startswith("INSERT"):
-            into, _, cells = sql.partition(" VALUES (")
-            return f"{into} SELECT {cells[:-1]} FROM {source}"  # noqa: S608 # parts of a compiled statement
+            into, _, cells = sql.partition(VALUES)
+            return f"{into} SELECT {cells[1:-1]} FROM {source}"  # noqa: S608 # parts of a compiled statement
         what, _, where = sql.rpartition(" WHERE ")
         return f"{what} {'USING' if sql.startswith('DELETE') else 'FROM'} {source} WHERE {where}"
 
@@ -183,6 +211,30 @@ class Way:
         for place, convert in results:
             cells[place] = convert(cells[place])
         return self.shape._make(cells)
+
+
+def _numbered(sql: str, order: list[str], fixed: Mapping[str, Any]) -> str:
+    """With PostgreSQL's own parameters, and what is always the same written out."""
+    places = {name: f"${number}" for number, name in enumerate(order, start=1)}
+    places |= {name: psycopg.sql.Literal(value).as_string() for name, value in fixed.items()}
+    return PLACE.sub(lambda found: places[found[1]], sql.replace("%%", "%"))
+
+
+def _shifted(sql: str, by: int) -> str:
+    return NUMBER.sub(lambda found: f"${int(found[1]) + by}", sql)
+
+
+def _repeated(ways: Ways, shape: Iterable[tuple[str, int]]) -> Iterator[tuple[str, str]]:
+    after = 0
+    for name, count in shape:
+        for place, sql in enumerate(ways[name].repeated(count, after)):
+            yield f"{name}_{place}", sql
+        after += count * len(ways[name].order)
+
+
+def _joined(parts: Iterable[tuple[str, str]]) -> str:
+    """Statements as one."""
+    return f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in parts)} SELECT 1"
 
 
 def _plain(value: Any) -> Any:

@@ -2,24 +2,24 @@
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, Engine, and_, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Engine, and_, bindparam, insert, select, update
 from sqlmodel import col
 
 from storage.contract import Contract
 from storage.documents import readable
 from storage.errors import Conflict, NotFound
-from storage.journal import Chain, Note
-from storage.ledger import rows
-from storage.prepared import Among, Prepared, table
+from storage.journal import NOTED, Chain, Note
+from storage.ledger import Write, rows
+from storage.prepared import Among, Prepared, Together, table
 from storage.redaction import Redactor
 from storage.spec import PlanSpec, StepSpec
 from storage.states import PlanState, Settlement, StepFact, StepState, settle, startable, undo_order
 from storage.stops import Stops
-from storage.tables import Approval, Capability, Override, Plan, Preview, Revision, Step
+from storage.tables import Capability, Plan, Preview, Revision, Step
 
 PERMIT = timedelta(seconds=60)
 FRAMES = 1024  # kept in memory
@@ -36,38 +36,9 @@ PLANS = Prepared(
     .order_by(col(Plan.id))  # every transaction takes its plans in this order
     .with_for_update()
 )
-REVISION = table(Revision)
-PARENT = REVISION.alias("parent")  # whose approval counts, for a revision that was made under its mandate
-GIVEN = (
-    select(func.count())
-    .where(
-        col(Approval.plan_id) == REVISION.c.plan_id,
-        col(Approval.revision) == func.coalesce(PARENT.c.number, REVISION.c.number),
-        col(Approval.digest) == func.coalesce(PARENT.c.digest, REVISION.c.digest),
-    )
-    .scalar_subquery()
-)
-BROKEN = (
-    select(func.count())
-    .where(
-        col(Override.plan_id) == REVISION.c.plan_id,
-        col(Override.digest) == func.coalesce(PARENT.c.digest, REVISION.c.digest),
-        col(Override.confirmed_at).is_not(None),
-        col(Override.parts).contains("approvals"),
-    )
-    .scalar_subquery()
-)
-DOCUMENTS = Prepared(
-    select(
-        *(REVISION.c[name] for name in ("plan_id", "spec", "digest", "parent")),
-        func.coalesce(PARENT.c.needed, REVISION.c.needed).label("needed"),
-        PARENT.c.spec.label("approved"),
-        PARENT.c.digest.label("approved_digest"),
-        GIVEN.label("given"),
-        BROKEN.label("broken"),
-    )
-    .join(Plan, and_(REVISION.c.plan_id == col(Plan.id), REVISION.c.number == col(Plan.revision)))
-    .outerjoin(PARENT, and_(PARENT.c.plan_id == REVISION.c.plan_id, PARENT.c.number == REVISION.c.parent))
+SPECS = Prepared(
+    select(table(Revision).c.plan_id, table(Revision).c.spec)
+    .join(Plan, and_(col(Revision.plan_id) == col(Plan.id), col(Revision.number) == col(Plan.revision)))
     .where(AMONG)
 )
 FACTS = (
@@ -95,6 +66,7 @@ REPORTS = Prepared(
 SET_DUE = Prepared(
     update(table(Step)).where(col(Step.id) == bindparam("step")).values(due_at=bindparam("due"))
 )
+DUES = Together(due=SET_DUE)
 
 
 @dataclass
@@ -111,10 +83,7 @@ class Frame:
         """A step has moved, and may have reported data."""
         row = self.steps[key] = self.steps[key]._replace(**moved)
         self._free = None if moved.keys() - {"due_at"} else self._free
-        fact = self.facts[key]
-        known = fact.data if data is None else data
-        now = {"state": row.state, "choice": row.choice, "started": row.attempt > 0}
-        self.facts[key] = replace(fact, **now, data=known)
+        self.facts[key] = _fact(row, self.facts[key].data if data is None else data)
 
     def at(self, chain: Chain) -> None:
         """The plan's row has this version and this head now."""
@@ -190,13 +159,18 @@ class Settling(Stops):
         """Do what follows from the steps of these plans as they are now."""
         self._settle_frames(c, self._frames(c, ids), [])
 
-    def _settle_frames(self, c: Connection, frames: dict[int, Frame], notes: list[Note]) -> None:
+    def _settle_frames(
+        self, c: Connection, frames: dict[int, Frame], notes: list[Note], write: Write = DUES.run
+    ) -> None:
         """The same for plans that are held; each frame stays what the rows say.
 
-        `notes` are what has happened to them so far: told first, should more follow from it.
+        `notes` are what has happened to them so far, and `write` puts it into their rows: both come first,
+        should more follow from it.
         """
         for plan_id in [*frames]:
             while plan_id in frames and (next_ := _next(frames[plan_id])):
+                write(c)
+                write = DUES.run
                 self._record(c, notes, frames)
                 self._follow(c, frames.pop(plan_id), next_)
                 frames |= self._frames(c, [plan_id])
@@ -205,12 +179,14 @@ class Settling(Stops):
             for change in frame.changed(now):
                 frame.put(change["key"], due_at=change["due"])
                 changed.append(change)
-        SET_DUE.many(c, changed)
+        write(c, due=changed)
 
-    def _record(self, c: Connection, notes: list[Note], frames: Mapping[int, Frame]) -> None:
+    def _record(
+        self, c: Connection, notes: list[Note], frames: Mapping[int, Frame], write: Write = NOTED.run
+    ) -> None:
         """Tell what has happened, once."""
         known = {note.plan: Chain.of(frames[note.plan].plan) for note in notes if note.plan in frames}
-        for plan_id, chain in self._notes(c, notes, known).items():
+        for plan_id, chain in self._notes(c, notes, known, write).items():
             if plan_id in frames:
                 frames[plan_id].at(chain)
         notes.clear()
@@ -238,7 +214,7 @@ class Settling(Stops):
         steps: dict[int, dict[str, Any]] = {plan_id: {} for plan_id in plans}
         for row in STEPS.all(c, ids=sorted(plans)):
             steps[row.plan_id][row.key] = row
-        read = {d.plan_id: readable(d.spec, steps[d.plan_id]) for d in DOCUMENTS.all(c, ids=sorted(plans))}
+        read = {d.plan_id: readable(d.spec, steps[d.plan_id]) for d in SPECS.all(c, ids=sorted(plans))}
         specs = {plan_id: spec for plan_id, spec in read.items() if spec}
         self._alarm(c, [plans[plan_id] for plan_id in set(read) - set(specs)])
         data = self._data(c, [plan_id for plan_id, spec in specs.items() if spec.done_when])
@@ -291,7 +267,8 @@ class Settling(Stops):
             self._note(c, plan, "rollback", actor="rules", data=data)
 
     def _skip_pending(self, c: Connection, plan: Plan) -> None:
-        self._skip(c, [s for s in self._steps(c, plan) if s.state == StepState.pending])
+        mine = (col(Step.plan_id) == plan.id, col(Step.revision) == plan.revision)
+        self._skip(c, rows(c, Step, *mine, col(Step.state) == StepState.pending, order=col(Step.position)))
 
     def _skip(self, c: Connection, steps: list[Step]) -> None:
         for step in steps:
@@ -309,14 +286,8 @@ def _next(frame: Frame) -> Settlement | None:
 
 def facts_of(steps: Mapping[str, Any], data: Mapping[str, dict[str, Any]]) -> dict[str, StepFact]:
     """As much of these rows, and of what they reported, as deciding needs."""
-    return {
-        key: StepFact(
-            key=key,
-            state=row.state,
-            choice=row.choice,
-            started=row.attempt > 0,
-            undo=row.undo,
-            data=data.get(key, {}),
-        )
-        for key, row in steps.items()
-    }
+    return {key: _fact(row, data.get(key, {})) for key, row in steps.items()}
+
+
+def _fact(row: Any, data: Mapping[str, Any] | None) -> StepFact:
+    return StepFact(row.key, row.state, row.choice, row.attempt > 0, row.undo, data)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -18,7 +19,6 @@ from storage.claims import (
     HELD,
     LOCK_TARGET,
     PEEK,
-    ROW,
     STARTED,
     THIS,
     UNPERMITTED,
@@ -36,10 +36,10 @@ from storage.claims import (
 )
 from storage.contract import Check
 from storage.journal import Note
-from storage.ledger import rows
+from storage.ledger import Write, rows
 from storage.plans import PlanVerbs
 from storage.report import AnyReport
-from storage.settling import CURRENT, DOCUMENTS, PERMIT, Frame
+from storage.settling import CURRENT, PERMIT, Frame
 from storage.spec import StepSpec, UndoSpec, resolve
 from storage.states import StepState
 from storage.tables import Attempt, Plan, Step
@@ -91,7 +91,8 @@ class StepVerbs(PlanVerbs):
     def renew(self, owner: str, lease: timedelta) -> set[tuple[int, int]]:
         """Hold on to what this owner runs: the steps and attempts that are still its own, and wanted."""
         mine = (col(Step.owner) == owner, col(Step.state).in_(HELD))
-        wanted = select(*ROW).join(Plan, CURRENT).where(*mine, col(Plan.cancelled_by) == "")
+        held = select(col(Step.id), col(Step.attempt))
+        wanted = held.join(Plan, CURRENT).where(*mine, col(Plan.cancelled_by) == "")
         with self._write() as c:
             c.execute(update(Step).where(*mine).values(lease_until=self.clock() + lease))
             return {(row.id, row.attempt) for row in c.execute(wanted)}
@@ -157,24 +158,33 @@ class StepVerbs(PlanVerbs):
         live = [as_wanted(frames, ending) for ending in endings if still_held(frames, ending.claim)]
         late = [ending for ending in endings if not still_held(frames, ending.claim)]
         notes = [self._keep_late(c, ending, actor=actor) for ending in late]
-        self._close(c, live, frames)
+        close = self._close(live, frames)
         notes += self._bill(c, ((e.claim.plan_id, e.report.data) for e in endings if e.report.data))
         notes += [ended(ending, actor) for ending in live]
-        self._settle_frames(c, frames, notes)
+        self._settle_frames(c, frames, notes, close)
         return frames, notes
 
     def _redacted(self, ending: Ending) -> Ending:
-        body = ending.report.model_dump(mode="json")
-        clean = self.redact.data(body)
-        return ending if clean == body else replace(ending, report=AnyReport.model_validate(clean))
+        clean = self.redact.data(ending.body)
+        return ending if clean == ending.body else replace(ending, report=AnyReport.model_validate(clean))
 
-    def _close(self, c: Connection, live: list[Ending], frames: Mapping[int, Frame]) -> None:
+    def _close(self, live: list[Ending], frames: Mapping[int, Frame]) -> Write:
+        """Their frames as closed; and how to write that, together with what is due after it."""
         now, steps = self.clock(), [frames[e.claim.plan_id].steps[e.claim.key] for e in live]
         ends = [end_values(e, step.not_before, now) for e, step in zip(live, steps, strict=True)]
-        CLOSED.run(c, ends=ends, attempts=ends, targets=[{"step": s.id} for s in steps if s.target])
         for ending, end in zip(live, ends, strict=True):
             frame, moved = frames[ending.claim.plan_id], {"state": end["after"], "not_before": end["later"]}
             frame.put(ending.claim.key, ending.report.data, **moved, choice=ending.choice, due_at=None)
+        closed = {end["step"]: end for end in ends}
+
+        def write(c: Connection, due: Sequence[Mapping[str, Any]] = ()) -> None:
+            for change in due:
+                closed.get(change["step"], {})["due"] = change["due"]
+            rest = [change for change in due if change["step"] not in closed]
+            targets = [{"step": step.id} for step in steps if step.target]
+            CLOSED.run(c, ends=ends, attempts=ends, targets=targets, due=rest)
+
+        return write
 
     def _take(
         self,
@@ -187,7 +197,7 @@ class StepVerbs(PlanVerbs):
         """Claim due steps: what was approved must be what is stored, and others must let it start."""
         ids = {row.plan_id for row in waiting}
         frames |= self._frames(c, ids - set(frames))
-        documents = {row.plan_id: row for row in DOCUMENTS.all(c, ids=sorted(ids))} if ids else {}
+        documents = {row.plan_id: row for row in waiting if row.spec is not None}
         free = {id_: frames[id_].free() for id_ in ids if id_ in frames}
         taken, refused = [], []
         for row in (row for row in waiting if row.key in free.get(row.plan_id, ())):
@@ -196,23 +206,23 @@ class StepVerbs(PlanVerbs):
             elif self._lock_target(c, row):
                 taken.append(row)
         claims = self._claims(c, taken, frames)
-        self._begin(c, taken, taker, frames)
         notes += [Note(row.plan_id, "claim", taker.owner, started(row)) for row in taken]
-        self._record(c, notes, frames)
+        self._record(c, notes, frames, self._begin(taken, taker, frames))
         for row, refusal in refused:
             logger.error("ALARM plan=%s step=%s is refused at dispatch: %s", row.plan_id, row.key, refusal)
             self._fail_unstarted(c, row.plan_id, row, refusal)
             frames.pop(row.plan_id, None)
         return claims
 
-    def _begin(self, c: Connection, taken: list[Any], taker: Taker, frames: Mapping[int, Frame]) -> None:
+    def _begin(self, taken: list[Any], taker: Taker, frames: Mapping[int, Frame]) -> Write:
+        """Their frames as begun; and how to write that, together with the notes of it."""
         now = self.clock()
         common = {"by": taker.owner, "until": now + taker.lease, "now": now}
         begun = [{"step": row.id, "fence": row.attempt, **common} for row in taken]
-        STARTED.run(c, begun=begun, attempts=opened(taken, taker.owner, now))
         for row in taken:
             now_ = {"state": StepState.running, "attempt": row.attempt + 1, "owner": taker.owner}
             frames[row.plan_id].put(row.key, **now_, due_at=None)
+        return partial(STARTED.run, begun=begun, attempts=opened(taken, taker.owner, now))
 
     def _fail_unstarted(self, c: Connection, plan_id: int, step: Any, reason: str) -> None:
         report = AnyReport.failed(f"not started: {reason}")
@@ -267,7 +277,7 @@ class StepVerbs(PlanVerbs):
         return undone.previous
 
     def _keep_late(self, c: Connection, ending: Ending, *, actor: str) -> Note:
-        claim, body = ending.claim, ending.report.model_dump(mode="json")
+        claim, body = ending.claim, ending.body
         one = (col(Attempt.step_id) == claim.step_id, col(Attempt.number) == claim.attempt)
         c.execute(update(Attempt).where(*one).values(late=body))
         data = {"step": claim.key, "attempt": claim.attempt, "summary": body["summary"]}

@@ -10,7 +10,7 @@ from sqlalchemy import event
 from storage.claims import Claim, Ending
 from storage.journal import HEADS
 from storage.report import AnyReport, Report, storable
-from storage.settling import DOCUMENTS, PLANS, STEPS
+from storage.settling import PLANS, SPECS, STEPS
 from storage.states import PlanState
 from storage.store import Store
 from tests.fakes import (
@@ -153,7 +153,7 @@ def test_odd_values_in_a_report_are_kept_as_well_as_can_be(store):
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
-@pytest.mark.parametrize("statement", [PLANS, DOCUMENTS, STEPS, HEADS])
+@pytest.mark.parametrize("statement", [PLANS, SPECS, STEPS, HEADS])
 def test_plans_are_found_by_their_ids_however_many_have_ended(engine, statement):
     with engine.connect() as c:
         way, cursor = statement.way(c), c.connection.cursor()
