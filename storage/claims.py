@@ -8,64 +8,25 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import BindParameter, and_, bindparam, delete, exists, func, or_, select, update
+from sqlalchemy import and_, bindparam, delete, func, update
 from sqlalchemy.dialects.postgresql import insert  # SQLite knows its ON CONFLICT, too
 from sqlmodel import col
 
 from storage.contract import Check, Contract
-from storage.documents import Reading, documented, read_spec
+from storage.documents import Reading, read_spec
+from storage.due import NOW
 from storage.journal import NOTED, Note
 from storage.mandate import covers, stands
-from storage.prepared import Among, Prepared, Together, binds, table
+from storage.prepared import Prepared, Together, binds, table
 from storage.report import AnyReport
-from storage.settling import CURRENT, SET_DUE, Frame
+from storage.settling import SET_DUE, Frame
 from storage.spec import Retries, StepSpec, UndoSpec, reference
-from storage.states import STEP_MOVES, PlanState, StepState
-from storage.stops import STOPPED
-from storage.tables import Attempt, Moment, Plan, Step, Target
+from storage.states import STEP_MOVES, StepState
+from storage.tables import Attempt, Step, Target
 
 Offer = tuple[str, str]  # worker, action
 HELD = (StepState.running, StepState.unknown)
 
-NOW: BindParameter[datetime] = bindparam("now", type_=Moment())
-PENDING = (
-    # Not by an index of states: what is due is read in its order, and no further than there are hands.
-    func.coalesce(col(Plan.state), "") == PlanState.approved,
-    func.coalesce(col(Step.state), "") == StepState.pending,
-    col(Plan.cancelled_by) == "",
-    col(Step.due_at) <= NOW,
-    or_(col(Step.not_before).is_(None), col(Step.not_before) <= NOW),
-    or_(col(Step.start_by).is_(None), col(Step.start_by) >= NOW),
-    ~STOPPED,
-    ~exists().where(col(Target.name) == col(Step.target)),
-)
-PERMITTED = or_(col(Step.changes).is_(False), col(Step.undo).is_(True), col(Step.permit_until) > NOW)
-OFFERED = Among(col(Step.worker).concat(".").concat(col(Step.action)), "offers")
-ROW = tuple(column for column in table(Step).c if column.name != "report")
-CLAIMED = (
-    "id", "plan_id", "revision", "key", "undo", "digest", "worker", "action", "changes", "repeat", "timeout",
-    "target", "environment", "attempt", "not_before", "not_after", "start_by", "due_at", "basis", "previous",
-)  # fmt: skip
-WAITING = (
-    select(*(table(Step).c[name] for name in CLAIMED))
-    .join(Plan, CURRENT)
-    .where(*PENDING, PERMITTED, OFFERED)
-    .order_by(col(Step.due_at), col(Step.id))
-    .limit(bindparam("limit"))
-)
-PEEK = Prepared(WAITING)
-DUE = Prepared(documented(WAITING.with_for_update(of=table(Plan), skip_locked=True)))
-THIS = Prepared(documented(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan))))
-UNPERMITTED = Prepared(
-    select(*ROW)
-    .join(Plan, CURRENT)
-    .where(
-        *PENDING,
-        col(Step.changes).is_(True),
-        col(Step.undo).is_(False),
-        col(Step.permit_until) <= NOW,
-    )
-)
 FENCE = and_(col(Step.id) == bindparam("step"), col(Step.attempt) == bindparam("fence"))
 END = Prepared(
     update(table(Step))

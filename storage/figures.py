@@ -8,7 +8,8 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 from sqlmodel import col
 
-from storage.claims import HELD, PENDING, PERMITTED
+from storage.claims import HELD
+from storage.due import PENDING, PERMITTED
 from storage.settling import CURRENT
 from storage.states import PlanState
 from storage.store import Store

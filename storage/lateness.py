@@ -5,7 +5,8 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 from sqlmodel import col
 
-from storage.claims import ROW, too_late
+from storage.claims import too_late
+from storage.due import ROW
 from storage.settling import CURRENT
 from storage.states import PlanState, StepState
 from storage.steps import StepVerbs

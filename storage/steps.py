@@ -14,14 +14,10 @@ from sqlmodel import col
 from storage.claims import (
     CLOSE_ATTEMPT,
     CLOSED,
-    DUE,
     FREE_TARGET,
     HELD,
     LOCK_TARGET,
-    PEEK,
     STARTED,
-    THIS,
-    UNPERMITTED,
     Claim,
     Ending,
     Taker,
@@ -35,6 +31,7 @@ from storage.claims import (
     still_held,
 )
 from storage.contract import Check
+from storage.due import DUE, PEEK, THIS, UNPERMITTED
 from storage.journal import Note
 from storage.ledger import Write, rows
 from storage.plans import PlanVerbs
