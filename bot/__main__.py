@@ -4,13 +4,12 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from getpass import getuser
 from pathlib import Path
 
 from bot.config import BotSettings
 from bot.policy import Actor, Refused, authorize
 from storage.__main__ import main as journal
-from storage.config import SignoffConfig, configure_logging
+from storage.config import SignoffConfig, configure_logging, login
 from storage.errors import NotAllowed, SignoffError
 
 
@@ -39,7 +38,7 @@ VERBS = {
 
 def admit(name: str) -> None:
     """The door of the terminal: the operator, by their login name."""
-    actor = Actor("", f"terminal:{getuser()}", terminal=True)
+    actor = Actor("", login(), terminal=True)
     answer = authorize(actor, VERBS.get(name, ""), None, SignoffConfig())
     if isinstance(answer, Refused):
         raise NotAllowed(answer.reason)

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from getpass import getuser
 from pathlib import Path
 
 from bot import stats as figures
@@ -15,7 +14,7 @@ from bot.planner import importing
 from bot.planner.prepare import complete
 from bot.planner.validate import Catalogue
 from bot.policy import terms
-from storage.config import SignoffConfig, read_config
+from storage.config import SignoffConfig, login, read_config
 from storage.contract import Contract
 from storage.engine import migrate, open_engine
 from storage.errors import BadConfig, InvalidPlan, SignoffError
@@ -83,7 +82,7 @@ def stop(settings: BotSettings, words: str) -> int:
         )
     store = opened(settings)
     with store.coming("terminal"):
-        store.stop(scope, reason=reason, user=f"terminal:{getuser()}")
+        store.stop(scope, reason=reason, user=login())
     print(f"Stopped: {scope}. What runs goes on to its end; nothing starts until `signoff resume {scope}`.")
     return 0
 
@@ -97,7 +96,7 @@ def resume(settings: BotSettings, words: str) -> int:
         )
     store = opened(settings)
     with store.coming("terminal"):
-        store.resume(scope, user=f"terminal:{getuser()}")
+        store.resume(scope, user=login())
     print(f"Resumed: {scope}.")
     return 0
 

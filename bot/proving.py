@@ -1,7 +1,6 @@
 """The commands for second factors, on the server's terminal: enrol and its kin; approve with a signature."""
 
 from collections.abc import Callable
-from getpass import getuser
 from pathlib import Path
 
 import segno
@@ -13,7 +12,7 @@ from bot.config import BotSettings
 from bot.factor import Safe, address, counter_of, new_key, new_secret
 from bot.listeners.clicks import give
 from bot.run import make, web_client
-from storage.config import read_config
+from storage.config import login, read_config
 from storage.errors import Conflict, SignoffError
 from storage.factors import LIMIT, Proof
 from storage.store import Store
@@ -38,10 +37,6 @@ def factor(settings: BotSettings, act: str, user: str, ask: Callable[[str], str]
         {"unlock": store.unlock, "remove": store.remove}[act](user, actor=login())
     print(f"{user}: codes are taken again." if act == "unlock" else f"{user} has no second factor any more.")
     return 0
-
-
-def login() -> str:
-    return f"terminal:{getuser()}"
 
 
 def enrol(store: Store, safe: Safe, user: str, ask: Callable[[str], str]) -> int:

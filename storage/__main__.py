@@ -8,7 +8,7 @@ from pathlib import Path
 from sqlalchemy import Engine
 
 from storage import verify as standalone
-from storage.config import Audit, Settings, read_config
+from storage.config import Audit, Settings, login, read_config
 from storage.engine import migrate, open_engine
 from storage.errors import NotFound, SignoffError
 from storage.export import checkpoint, heads, journal, lines, ocsf, snapshot
@@ -64,6 +64,7 @@ def command(given: argparse.Namespace, settings: Settings) -> int:
     if given.command == "migrate":
         print(f"{engine.url.render_as_string(hide_password=True)} has the newest schema")
     elif given.command == "export":
+        Retention(engine, now).exported(given.format, actor=login())
         return export(engine, given.format)
     elif given.command == "verify":
         return verify(Store(engine, now), int(given.what))
@@ -80,7 +81,7 @@ def export(engine: Engine, form: str) -> int:
 
 
 def prune(keeper: Retention, before: datetime, given: argparse.Namespace) -> int:
-    gone = keeper.prune(before, export=given.export, anchored=given.anchor, actor="operator")
+    gone = keeper.prune(before, export=given.export, anchored=given.anchor, actor=login())
     print(f"{gone} events of plans that ended before {before:%Y-%m-%d} were removed")
     print(checkpoint(keeper.engine, given.anchor, keeper.clock()))
     return 0

@@ -5,6 +5,7 @@ import logging
 import os
 import tomllib
 from datetime import UTC, date, datetime, time
+from getpass import getuser
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
@@ -47,6 +48,14 @@ class Settings(BaseSettings):
 
     def now(self) -> Clock:
         return jumping(self.clock) if self.clock else wall
+
+
+def login() -> str:
+    """Who sits at the terminal, as an actor; in a container nobody need have a name."""
+    try:
+        return f"terminal:{getuser()}"
+    except (KeyError, OSError):
+        return f"terminal:{os.getuid()}"
 
 
 def is_group(id_: str) -> bool:

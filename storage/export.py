@@ -22,7 +22,7 @@ from storage.verify import START, Checkpoint, Heads, check, read_checkpoint, roo
 PAGE = 2000
 FEW = 500
 # OCSF's API Activity: what a verb does to the plan or the system.
-ACTIVITIES = {"request": 1, "propose": 1, "view": 2, "export": 2, "prune": 4, "cancel": 4}
+ACTIVITIES = {"request": 1, "propose": 1, "export": 2, "prune": 4, "cancel": 4}
 UPDATE = 3
 FAILED = {"refuse", "withhold", "fail", "lose", "reject", "withdraw"}
 

@@ -21,7 +21,12 @@ BATCH = 500  # chains that one event of the system tells of
 
 
 class Retention(Stops):
-    """prune."""
+    """exported, prune."""
+
+    def exported(self, form: str, *, actor: str) -> None:
+        """Put on record who takes the journal out; the export holds that, too."""
+        with self._write() as c:
+            self._journal_system(c, "export", actor=actor, data={"format": form})
 
     def prune(self, before: datetime, *, export: Path, anchored: Path, actor: str) -> int:
         """Remove the events of plans that ended before that; only what a good export holds. How many went."""

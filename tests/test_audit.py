@@ -1,6 +1,7 @@
 """The journal leaves the database, and whatever was done to it is seen: without us, against a checkpoint."""
 
 import json
+import os
 import subprocess
 import sys
 from datetime import timedelta
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from storage.__main__ import main
 from storage.audit import canonical
+from storage.config import login
 from storage.engine import open_engine
 from storage.errors import Conflict
 from storage.export import checkpoint, journal, ocsf
@@ -304,6 +306,8 @@ def test_the_commands_export_anchor_and_verify(tmp_path, monkeypatch, capfd):
     posted = said("checkpoint", anchor)
     assert said("checkpoint").split()[3:] == posted.split()[3:]
     export.write_text(said("export"))
+    taken = json.loads(export.read_text().splitlines()[1])["event"]
+    assert (taken["verb"], taken["actor"], taken["data"]) == ("export", login(), {"format": "jsonl"})
 
     assert "root" in posted
     assert "every link holds" in said("verify", str(export), "--checkpoint", anchor)
@@ -329,3 +333,14 @@ sayable: st.SearchStrategy[Any] = st.recursive(
 @given(sayable)
 def test_the_fast_encoder_says_exactly_what_rfc_8785_says(value):
     assert canonical(value) == rfc8785.dumps(value)
+
+
+def test_who_has_no_name_on_this_machine_is_on_record_by_number(monkeypatch):
+    def unknown(uid: int) -> None:
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    for name in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+
+    assert login() == f"terminal:{os.getuid()}"
