@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from bot.factor import DIGITS, PERIOD, Safe, new_key
 from bot.local.reading import readable
+from storage.clock import jump
 from storage.views import PlanView
 from tests.fake_model import KEY, FakeModel, Reply, fails, says
 from tests.world import WITNESS, World, witnessed
@@ -267,7 +269,7 @@ def test_a_plan_of_120_steps_is_summarised_read_as_a_file_edited_in_part_and_rej
     world.bob.fills({"place:verse-120": "remove"})
     revised = world.until(lambda view: view.revision == 2, "the revision")
     world.workspace.wait(lambda state: not state["views"], "both forms to go")
-    world.carol.clicks("reject", message=plan.card)
+    world.carol.clicks("reject", message=plan.card, block_id=f"decide_{plan.id}_r2")
     world.carol.fills({"reason": "too long"})
 
     assert len(card["blocks"][0]["tasks"]) == 49
@@ -296,3 +298,14 @@ def test_a_plan_recurs_and_each_run_is_a_plan_of_its_own(world: World) -> None:
     world.asks("/plan schedules remove 1")
 
     world.ann.sees("Recurring plan 1 is removed")
+
+
+def test_a_proposal_that_nobody_decides_is_reminded_of_and_then_expires(world: World) -> None:
+    plan = proposed(world, "scribble")
+    assert plan.expires_at
+    jump(world.demo.clock_file, plan.expires_at - timedelta(hours=1))
+    world.bob.sees(f"(plan {plan.id}) still waits for your decision")
+    jump(world.demo.clock_file, plan.expires_at + timedelta(seconds=1))
+    world.until(lambda view: view.state == "expired", "the end")
+
+    world.ann.sees("Nobody decided in time, so this proposal expired. <@U0ANN>, please ask again.")

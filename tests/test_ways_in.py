@@ -34,10 +34,11 @@ SAID = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "answer"), SAID)
 @pytest.mark.parametrize("way", [commands, mentions])
-def test_our_own_words_are_understood_by_every_way_in(room, way, text, answer):
-    assert answer in way(room, text)
+def test_our_own_words_are_understood_by_every_way_in(room, way):
+    answers = {text: way(room, text) for text, _ in SAID}
+
+    assert [text for text, answer in SAID if answer not in answers[text]] == []
     assert room.store.recent() == []
 
 
