@@ -98,12 +98,11 @@ class Frame:
 
     def changed(self, now: datetime) -> list[dict[str, Any]]:
         """The steps whose `due_at` must change: set while nothing but time keeps them from starting."""
-        free = self.free()
-        return [
-            {"key": key, "step": step.id, "due": due}
-            for key, step in self.steps.items()
-            if (due := (step.not_before or step.due_at or now) if key in free else None) != step.due_at
-        ]
+        free, steps = self.free(), self.steps
+        early = [key for key, step in steps.items() if step.due_at and key not in free]
+        late = {key: steps[key].not_before or steps[key].due_at or now for key in free}
+        changes = dict.fromkeys(early) | {key: due for key, due in late.items() if due != steps[key].due_at}
+        return [{"key": key, "step": steps[key].id, "due": due} for key, due in changes.items()]
 
 
 class Settling(Stops):

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable
 from concurrent import futures
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
 from threading import Event, Thread
 
@@ -23,6 +23,7 @@ from workers.preview import make
 from workers.turn import Crew, heartbeat, tend
 
 TICK = 1.0
+NEARLY = timedelta(milliseconds=1)  # apart, and an alarm is the same one
 PULSE = {"turn": 30.0, "tick": 10.0}  # seconds that the loop and the scheduler may take for one turn
 logger = logging.getLogger(__name__)
 
@@ -49,6 +50,7 @@ class Clock:
         self._ended: SimpleQueue[tuple[Running, Ending | None]] = SimpleQueue()
         self._previewing: set[str] = set()
         self._endings: list[Ending] = []  # not yet on record
+        self._alarm = datetime.min.replace(tzinfo=UTC)  # what the alarm is set to
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
             executors={"default": ThreadPoolExecutor(4), "previews": ThreadPoolExecutor(2)},
@@ -166,6 +168,7 @@ class Clock:
         if due is None:
             return
         left = due - self.attempts.store.clock()
-        if left < timedelta(days=1):
-            at = wall() + left  # the demo's clock may have jumped; the scheduler's never does
+        at = wall() + left  # the demo's clock may have jumped; the scheduler's never does
+        if left < timedelta(days=1) and abs(at - self._alarm) > NEARLY:
+            self._alarm = at
             self._scheduler.add_job(self._wake.set, "date", run_date=at, id="alarm", replace_existing=True)
