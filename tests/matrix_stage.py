@@ -260,8 +260,11 @@ def _letter(stage: Stage, user: str, plan: int) -> None:
     stage.delivers(stage.says(user, "deploy b", "message", f"D{user[1:]}", channel_type="im"))
 
 
-def _mention(stage: Stage, user: str, plan: int) -> None:
-    stage.delivers(stage.says(user, "<@UUS> deploy b", "app_mention", "C1"))
+def _mention(text: str) -> Play:
+    def play(stage: Stage, user: str, plan: int) -> None:
+        stage.delivers(stage.says(user, f"<@UUS> {text.format(plan)}", "app_mention", "C1"))
+
+    return play
 
 
 def _shortcut(stage: Stage, user: str, plan: int) -> None:
@@ -297,7 +300,9 @@ ACTS = (
     Act("modal", "stop", "stop", _form("halt", text="smoke")),
     Act("thread", "change it", "amend", _thread("good, but step 1 at 2am EST")),
     Act("thread", "lgtm", "amend", _thread("lgtm"), quiet=True),
-    Act("mention", "wish", "request", _mention),
+    Act("mention", "wish", "request", _mention("deploy b")),
+    Act("mention", "cancel", "cancel", _mention("cancel {} no")),
+    Act("mention", "stop", "stop", _mention("stop everything smoke")),
     Act("direct message", "wish", "request", _letter),
     Act("shortcut", "wish", "request", _shortcut),
     Act("home", "open", "look", _opens, quiet=True),
