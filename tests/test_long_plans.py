@@ -9,7 +9,7 @@ from bot.attachments import attachments, content
 from bot.cards.card import card
 from bot.cards.ending import results
 from bot.cards.tasks import stretch
-from bot.cards.thread import message
+from bot.cards.thread import message, needless
 from bot.listeners.commands import showing
 from bot.local.limits import UPDATE_TEXT, check_message, check_view
 from bot.planner.prepare import prepare
@@ -156,10 +156,13 @@ def test_a_long_plan_runs_to_its_end_and_its_results_are_a_file(lite: Store) -> 
         done = ok() if number != 77 else bad("the disk is full")
         assert (lite.succeed if number != 77 else lite.fail)(attempt, done, actor="w1")
     view = lite.view(plan_id)
+    told = [event for event in lite.events(plan_id) if event.verb in {"succeed", "fail"}]
+    told = [event.verb for event in told if not needless("outcome", view, event)]
     text, blocks = message("summary", view, happening("finish"), NOW)
     check_message(text, blocks, most_text=UPDATE_TEXT)
 
     assert (view.state, view.outcome) == (PlanState.done, "incomplete")
+    assert told == ["fail"]  # its thread has room for what matters
     assert step_row(lite, plan_id, "s119").state == StepState.succeeded
     assert "120 steps: 119 done, 1 failed. Each of them stands in `plan-1-results.txt`" in json.dumps(blocks)
     assert ":x: Back up part 77: the disk is full" in json.dumps(blocks)

@@ -8,6 +8,7 @@ from bot.cards.blocks import Block, actions, button, context, escape, pack, sect
 from bot.cards.ending import spent, summary
 from bot.cards.escalation import advice, answered, asking, mention, settled, silent, undoable
 from bot.cards.keeping import saved
+from bot.cards.tasks import TASKS
 from bot.cards.words import doer, lasting, standing, title
 from bot.foreign import clip
 from bot.policy import who
@@ -49,10 +50,11 @@ def message(
 
 
 def needless(kind: str, view: PlanView, event: Event | None) -> bool:
-    """What the card, or the summary that follows at once, says anyway."""
+    """What the card, or the summary that follows at once, says anyway; a long plan tells what went wrong."""
     by_policy = kind == "decision" and event is not None and event.actor == "policy"
     only = kind == "outcome" and len(view.steps) == 1 and view.outcome == "succeeded"
-    return by_policy or only
+    smooth = kind == "outcome" and event is not None and event.verb == "succeed"
+    return by_policy or only or (smooth and len(view.steps) > TASKS)
 
 
 def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
