@@ -67,6 +67,9 @@ class Outbox:
             if not self.pace.ready(method(message), place, self.store.clock()):
                 late.add(message.plan_id)
                 continue
+            if self._needless(message):
+                self._shown(message, "")
+                continue
             self.pace.sent(method(message), place, self.store.clock())
             try:
                 self._send(message)
@@ -97,15 +100,23 @@ class Outbox:
             self._plainly(message)
             return
         view = self.store.view(message.plan_id)
-        unplanned = view.revision == 0 and view.state == PlanState.cancelled
-        if unplanned and not view.card:
-            self._shown(message, "")  # it never became a plan, and the person was told why
-        elif message.kind == "card":
+        if message.kind == "card":
             self._card(message, view)
         elif view.card and message.kind == "file":
             self._file(message, view)
         elif view.card:
             self._thread(message, view)
+
+    def _needless(self, message: Message) -> bool:
+        """What need not be said takes nobody's turn."""
+        if not message.plan_id or message.ts or message.kind in PERSONAL | PLAIN:
+            return False
+        view = self.store.view(message.plan_id)
+        if view.revision == 0 and view.state == PlanState.cancelled and not view.card:
+            return True  # it never became a plan, and the person was told why
+        if message.kind not in {"outcome", "decision"}:
+            return False
+        return needless(message.kind, view, self.store.event(message.plan_id, message.seq))
 
     def _personal(self, message: Message) -> None:
         if message.kind == "home":
@@ -173,9 +184,6 @@ class Outbox:
 
     def _thread(self, message: Message, view: PlanView) -> None:
         event = self.store.event(message.plan_id, message.seq)
-        if needless(message.kind, view, event) and not message.ts:
-            self._shown(message, "")
-            return
         for key, path in attachments(message.kind, view, event):
             self.store.attach(key, plan_id=view.id, channel=message.channel, text=path)
         answer = self.store.answer_to(view.id, message.step, message.seq) if message.step else None

@@ -18,7 +18,7 @@ from bot.pace import BURST, EVERY, POST, UPDATE, UPDATES, Pace
 from storage.engine import migrate, open_engine
 from storage.errors import SignoffError
 from storage.store import Store
-from tests.fakes import CONTRACTS, FakeClock, approve, bad, ok, plan_spec, step, take, taker, terms
+from tests.fakes import CONTRACTS, FakeClock, approve, bad, ok, plan_spec, step, succeed, take, taker, terms
 
 CHANNEL = "C0OPS"
 HOME = {"type": "home", "blocks": [{"type": "header", "text": {"type": "plain_text", "text": "Signoff"}}]}
@@ -404,3 +404,21 @@ def test_a_home_tab_that_lost_the_race_is_drawn_again(outbox, workspace, clock):
 
     assert (none, drawn) == ([], ["U0ANN", "U0ANN"])
     assert workspace.person("U0ANN").home()["blocks"][0]["type"] == "header"
+
+
+def test_what_need_not_be_said_takes_nobodys_turn(outbox, workspace, clock):
+    """The sixty outcomes of a long plan that went well: the summary does not wait a minute for them."""
+    store = outbox.store
+    store.publish(CONTRACTS.values())
+    plan_id = store.request("check it all", team="T1", user="U0ANN", channel=CHANNEL)
+    store.propose(plan_id, plan_spec(*(step(f"s{n}") for n in range(60))), terms(), author="planner")
+    approve(store, plan_id)
+    for number in range(60):
+        succeed(store, plan_id, f"s{number}")
+    for _ in range(4):
+        outbox.speak()
+        clock.advance(1)
+    said = [message["text"] for message in workspace.thread(store.view(plan_id).card)[1:]]
+
+    assert [text for text in said if "failed" in text or "it is done" in text] == []
+    assert any(text.startswith(":white_check_mark: *") and ": done in" in text for text in said)
