@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import psycopg
+from pydantic_core import to_json
 from sqlalchemy import ARRAY, BindParameter, Column, Connection, Dialect, Select, String, Table, bindparam
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.ext.compiler import compiles
@@ -142,7 +143,7 @@ class Together:
         shape = tuple((name, 0) for name in given)
         if shape not in self._known:
             self._known[shape] = _joined((name, way.spread(name)) for name, way in ways.items())
-        return self._known[shape], [json.dumps(given, default=str)]
+        return self._known[shape], [to_json(given).decode()]
 
 
 class Way:
