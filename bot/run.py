@@ -9,7 +9,6 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
-from threading import Event
 
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
@@ -39,6 +38,7 @@ from bot.turn import tend, think
 from storage.config import SignoffConfig, read_config
 from storage.engine import Bell, migrate, open_engine
 from storage.errors import BadConfig
+from storage.flag import Flag
 from storage.health import Health, HealthSettings, Pulse, answering
 from storage.spec import PlanSpec
 from storage.store import Store
@@ -65,7 +65,7 @@ def run(settings: BotSettings) -> int:
     store.adopt(config.version(), config.rules(), actor="bot")
     file, channel = config.audit.anchor(settings.state), config.audit.channel
     anchor = Anchor(store, file, channel, config.people.admins)
-    stop = Event()
+    stop = Flag()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     work = {
@@ -243,7 +243,7 @@ def seldom(work: Callable[[], None], pause: float = 10.0) -> Callable[[], None]:
 
 
 def spin(
-    store: Store, loops: list[Callable[[], None]], stop: Event, orphaned: Callable[[], bool] = lambda: False
+    store: Store, loops: list[Callable[[], None]], stop: Flag, orphaned: Callable[[], bool] = lambda: False
 ) -> None:
     """Run each loop in a thread; the first one that breaks ends them all."""
 

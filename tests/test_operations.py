@@ -156,3 +156,26 @@ def test_a_stop_needs_a_reason_and_a_resume_a_scope(terminal, words, said):
 
     assert code == 1
     assert said in text
+
+
+HAMMERED = """
+import signal, time
+from storage.flag import Flag
+flag = Flag()
+signal.signal(signal.SIGALRM, lambda *_: flag.set())
+signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
+until, times = time.monotonic() + 0.5, 0
+while time.monotonic() < until:
+    times += flag.wait(0.001)
+    flag.clear()
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(times > 100)
+"""
+
+
+def test_a_signal_can_set_a_flag_whatever_it_interrupts():
+    """With `threading.Event` it waits for itself, as workers once did that were told to stop."""
+    words = [sys.executable, "-c", HAMMERED]
+    said = subprocess.run(words, capture_output=True, text=True, timeout=20, check=False)
+
+    assert said.stdout.strip() == "True", said.stderr

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent import futures
 from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
-from threading import Event, Thread
+from threading import Thread
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
@@ -15,6 +15,7 @@ from storage.claims import Ending
 from storage.clock import wall
 from storage.engine import Bell
 from storage.errors import Unavailable
+from storage.flag import Flag
 from storage.health import Pulse
 from storage.previews import Wanted
 from workers.attempt import LEASE, Attempts, Running
@@ -44,7 +45,7 @@ class Clock:
     ) -> None:
         self.attempts, self.crew, self.alone, self.orphaned = attempts, crew, alone, orphaned
         self.carrier, self.patience, self.pulse = carrier, patience, Pulse(**PULSE)
-        self._wake, self._stop, self._tick = Event(), Event(), Event()
+        self._wake, self._stop, self._tick = Flag(), Flag(), Flag()
         self._bell = Bell(attempts.store.engine, own=False)
         self._hands = futures.ThreadPoolExecutor(crew.size, "attempt")
         self._ended: SimpleQueue[tuple[Running, Ending | None]] = SimpleQueue()
