@@ -14,6 +14,7 @@ from tests.crash.stage import Stage
 from tests.fakes import targets
 
 BREATH = 0.02
+DRAINED = 120.0  # seconds in which whoever was told to stop has ended
 OVER = frozenset({PlanState.done, PlanState.proposed})  # proposed: the approval is lost, and all is over
 
 
@@ -158,12 +159,22 @@ class Play:
 
     def _wait(self, pid: int) -> None:
         """Until it has ended. On its way out it may still reach its point."""
-        status = -1
+        status, until = -1, time.monotonic() + DRAINED
         while status:
-            _, status = os.waitpid(pid, os.WUNTRACED)
+            found, status = os.waitpid(pid, os.WUNTRACED | os.WNOHANG)
+            if not found:
+                status = self._breathe(pid, until)
+                continue
             if status:
                 self._died(status)
             if os.WIFSIGNALED(status):
                 return
             if os.WIFSTOPPED(status):
                 os.kill(pid, signal.SIGCONT)
+
+    def _breathe(self, pid: int, until: float) -> int:
+        if time.monotonic() > until:
+            os.kill(pid, signal.SIGKILL)
+            raise RuntimeError(f"a process that was told to stop has not ended after {DRAINED:.0f} s")
+        time.sleep(BREATH)
+        return -1
