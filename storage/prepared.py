@@ -135,9 +135,8 @@ class Together:
         shape = tuple((name, len(rows)) for name, rows in given.items())
         if shape not in self._known:
             self._known[shape] = _joined(_repeated(ways, shape))
-        return self._known[shape], [
-            cell for name in given for row in given[name] for cell in ways[name].bind(row)
-        ]
+        bound = [cell for name in given for row in given[name] for cell in ways[name].bind(row)]
+        return self._known[shape], bound
 
     def _all(self, ways: Ways, given: Rows) -> tuple[str, list[Any]]:
         shape = tuple((name, 0) for name in given)
@@ -182,9 +181,7 @@ class Way:
         copies = [_shifted(self.sql, after + width * n) for n in range(count)]
         if not self.sql.startswith("INSERT"):
             return copies
-        rows = (
-            copy.partition(VALUES)[2] for copy in copies
-        )  # in one statement, so that they keep their order
+        rows = (copy.partition(VALUES)[2] for copy in copies)  # in one statement: they keep their order
         return [self.sql.partition(VALUES)[0] + VALUES + ", ".join(rows)]
 
     def spread(self, name: str) -> str:

@@ -42,18 +42,8 @@ SPECS = Prepared(
     .where(AMONG)
 )
 FACTS = (
-    "id",
-    "plan_id",
-    "key",
-    "state",
-    "choice",
-    "attempt",
-    "undo",
-    "target",
-    "owner",
-    "not_before",
-    "due_at",
-)
+    "id", "plan_id", "key", "state", "choice", "attempt", "undo", "target", "owner", "not_before", "due_at",
+)  # fmt: skip
 STEPS = Prepared(
     select(*(table(Step).c[name] for name in FACTS))
     .join(Plan, CURRENT)
@@ -112,9 +102,8 @@ class Settling(Stops):
         self, engine: Engine, clock: Callable[[], datetime], redactor: Redactor | None = None
     ) -> None:
         super().__init__(engine, clock, redactor)
-        self._held: dict[
-            int, Frame
-        ] = {}  # as this process left them; a plan's version says if it still holds
+        # As this process left them; a plan's version says if it still holds.
+        self._held: dict[int, Frame] = {}
 
     def _bear(
         self, c: Connection, plan: Plan, specs: list[StepSpec], *, undo: bool, permits: bool = True
@@ -138,9 +127,7 @@ class Settling(Stops):
                 not_after=until, start_by=until and until - timedelta(seconds=contract.timeout),
             )  # fmt: skip
             c.execute(insert(Step).values(**step.model_dump(exclude={"id"})))
-            touched |= (
-                {target} if target else set()
-            )  # what an earlier step moves is no surprise to a later one
+            touched |= {target} - {""}  # what an earlier step moves is no surprise to a later one
 
     def _contract(self, c: Connection, spec: StepSpec) -> Contract:
         found = rows(

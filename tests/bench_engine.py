@@ -118,7 +118,7 @@ class Engine:
         """When the last of them ended."""
         done = select(func.count()).where(col(Plan.id).in_(plans), col(Plan.state) != PlanState.done)
         while self._count(done):  # seldom and cheap: it shares a process, and so a lock, with the engine
-            time.sleep(0.02)
+            time.sleep(0.1)
         ended = [step.ended_at for plan_id in plans for step in self.store.view(plan_id).steps]
         return max(moment.timestamp() for moment in ended if moment)
 
