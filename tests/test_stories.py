@@ -163,6 +163,17 @@ def test_a_person_tells_the_planner_how_it_goes_on(world: World, healed: Path) -
     world.ann.sees("<@U0ANN> said how it shall go on: “It is healed; try it once more.”")
 
 
+def test_the_card_tells_how_far_a_long_step_is(world: World) -> None:
+    hold = world.home / "hold-before-a"
+    hold.touch()
+    plan = proposed(world, "scribble")
+    world.bob.clicks("approve", message=plan.card)
+    world.ann.sees("1 of 2 lines written, before the effect")
+    hold.unlink()
+
+    assert ended(world) == "succeeded"
+
+
 def test_skipping_what_a_later_change_relies_on_asks_for_approval(world: World) -> None:
     plan = stumbled(world, "lean")
     world.bob.clicks("answer_skip")

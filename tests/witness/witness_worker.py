@@ -53,16 +53,18 @@ class Witness(Worker):
 
 def note(params: Note, ctx: Context) -> Report[Noted]:
     write(f"begin {params.name}")
-    pause("before", params.name)
+    pause("before", params.name, ctx)
     write(f"effect {params.name}")
-    pause("after", params.name)
+    pause("after", params.name, ctx)
     write(f"end {params.name}")
     return Report[Noted].ok("noted", Noted(name=params.name, attempt=ctx.attempt))
 
 
-def pause(point: str, name: str) -> None:
-    """Wait at this point while the test says so."""
+def pause(point: str, name: str, ctx: Context) -> None:
+    """Wait at this point while the test says so, and say that it does."""
     gate = place() / f"hold-{point}-{name}"
+    if gate.exists():
+        ctx.progress(f"1 of 2 lines written, {point} the effect")
     while gate.exists():
         time.sleep(0.01)
 
