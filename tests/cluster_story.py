@@ -142,6 +142,7 @@ def stand_still(world: World, name: str) -> int:
                 if connection.execute(busy, [database]).fetchone() == (0,):
                     return pid
         os.kill(pid, signal.SIGCONT)
+        time.sleep(0.05)  # stopped again at once, it would still be where it was
     raise AssertionError("it was always inside a transaction")
 
 
