@@ -17,6 +17,8 @@ from sqlalchemy.exc import DisconnectionError
 CHANNEL = "signoff"
 POLL = 0.03
 PAUSE = 0.5  # seconds in which a connection is not looked at again
+# The last one used comes first: it has the pages and the statements; another one would read them anew.
+WARM: dict[str, Any] = {"pool_use_lifo": True}
 logger = logging.getLogger(__name__)
 
 
@@ -28,7 +30,9 @@ def open_engine(url: str) -> Engine:
     # Without fresh statistics the planner takes ten thousand due steps for one, and reads and sorts them all.
     # And what is prepared is planned once: planning what is due would take longer than finding it.
     options = {"options": "-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan"}
-    engine = create_engine(parsed.set(drivername="postgresql+psycopg"), pool_size=20, connect_args=options)
+    engine = create_engine(
+        parsed.set(drivername="postgresql+psycopg"), pool_size=20, connect_args=options, **WARM
+    )
     engine.update_execution_options(bell=uuid.uuid4().hex)
     event.listen(engine, "checkin", _left)
     event.listen(engine, "checkout", _look)
@@ -48,9 +52,10 @@ def migrate(engine: Engine) -> None:
 
 
 def _sqlite(path: str) -> Engine:
-    if path not in {"", ":memory:"}:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 30, "check_same_thread": False})
+    pool = WARM if path else {}  # without a file each thread has its one connection
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    options = {"timeout": 30, "check_same_thread": False}
+    engine = create_engine(f"sqlite:///{path}", connect_args=options, **pool)
     event.listen(engine, "connect", _pragmas)
     event.listen(engine, "begin", _begin)
     return engine
