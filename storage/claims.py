@@ -25,7 +25,6 @@ from storage.states import STEP_MOVES, StepState
 from storage.tables import Attempt, Step, Target
 
 Offer = tuple[str, str]  # worker, action
-HELD = (StepState.running, StepState.unknown)
 
 FENCE = and_(col(Step.id) == bindparam("step"), col(Step.attempt) == bindparam("fence"))
 END = Prepared(

@@ -8,10 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 from sqlmodel import col
 
-from storage.claims import HELD
 from storage.due import PENDING, PERMITTED
 from storage.settling import CURRENT
-from storage.states import PlanState
+from storage.states import BUSY, PlanState
 from storage.store import Store
 from storage.tables import Attempt, Delivery, Message, Plan, Spending, Step, Stop
 
@@ -55,9 +54,9 @@ def _escaped(text: str) -> str:
 def _work(c: Connection, now: datetime) -> Iterable[Figure]:
     plans = select(col(Plan.state), func.count()).group_by(col(Plan.state))
     yield Figure("signoff_plans", "gauge", "Plans by state.", _counted(c, plans, PlanState), "state")
-    steps = select(col(Step.state), func.count()).where(col(Step.state).in_(HELD)).group_by(col(Step.state))
+    steps = select(col(Step.state), func.count()).where(col(Step.state).in_(BUSY)).group_by(col(Step.state))
     yield Figure(
-        "signoff_steps", "gauge", "Steps that run or are unknown.", _counted(c, steps, HELD), "state"
+        "signoff_steps", "gauge", "Steps that run or are unknown.", _counted(c, steps, sorted(BUSY)), "state"
     )
     oldest = select(func.min(col(Step.due_at))).join(Plan, CURRENT).where(*PENDING, PERMITTED)
     late = {"": _age(c.execute(oldest, {"now": now}).scalar_one(), now)}

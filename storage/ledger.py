@@ -242,6 +242,10 @@ class Ledger:
             raise NotFound(f"Plan {plan.id} has no revision yet.")
         return found[0]
 
+    def _numbered(self, c: Connection, plan: Plan, number: int) -> Revision:
+        (found,) = rows(c, Revision, col(Revision.plan_id) == plan.id, col(Revision.number) == number)
+        return found
+
     def _spec(self, c: Connection, plan: Plan) -> PlanSpec:
         return read_spec(self._revision(c, plan).spec).spec
 

@@ -173,9 +173,7 @@ class Reviews(PlanVerbs):
     def _approved(self, c: Connection, plan: Plan) -> Revision:
         """The revision that people, or policy, approved: this one, or the one whose mandate it is under."""
         current = self._revision(c, plan)
-        number = current.parent or current.number
-        (found,) = rows(c, Revision, col(Revision.plan_id) == plan.id, col(Revision.number) == number)
-        return found
+        return self._numbered(c, plan, current.parent or current.number)
 
     def _beyond(self, c: Connection, parent: Revision, spec: PlanSpec) -> str:
         approved = read_spec(parent.spec).spec

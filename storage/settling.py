@@ -17,7 +17,7 @@ from storage.ledger import Write, rows
 from storage.prepared import Among, Prepared, Together, table
 from storage.redaction import Redactor
 from storage.spec import PlanSpec, StepSpec
-from storage.states import PlanState, Settlement, StepFact, StepState, settle, startable, undo_order
+from storage.states import BUSY, PlanState, Settlement, StepFact, StepState, settle, startable, undo_order
 from storage.stops import Stops
 from storage.tables import Capability, Plan, Preview, Revision, Step
 
@@ -266,7 +266,7 @@ def _next(frame: Frame) -> Settlement | None:
         return None
     if not frame.plan.cancelled_by:
         return settle(frame.spec, frame.facts)
-    busy = any(fact.state in {StepState.running, StepState.unknown} for fact in frame.facts.values())
+    busy = any(fact.state in BUSY for fact in frame.facts.values())
     return None if busy else Settlement("cancel", frame.plan.reason)
 
 

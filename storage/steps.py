@@ -15,7 +15,6 @@ from storage.claims import (
     CLOSE_ATTEMPT,
     CLOSED,
     FREE_TARGET,
-    HELD,
     LOCK_TARGET,
     STARTED,
     Claim,
@@ -38,7 +37,7 @@ from storage.plans import PlanVerbs
 from storage.report import AnyReport
 from storage.settling import CURRENT, PERMIT, Frame
 from storage.spec import StepSpec, UndoSpec, resolve
-from storage.states import StepState
+from storage.states import BUSY, StepState
 from storage.tables import Attempt, Plan, Step
 
 logger = logging.getLogger(__name__)
@@ -87,7 +86,7 @@ class StepVerbs(PlanVerbs):
 
     def renew(self, owner: str, lease: timedelta) -> set[tuple[int, int]]:
         """Hold on to what this owner runs: the steps and attempts that are still its own, and wanted."""
-        mine = (col(Step.owner) == owner, col(Step.state).in_(HELD))
+        mine = (col(Step.owner) == owner, col(Step.state).in_(BUSY))
         held = select(col(Step.id), col(Step.attempt))
         wanted = held.join(Plan, CURRENT).where(*mine, col(Plan.cancelled_by) == "")
         with self._write() as c:

@@ -9,7 +9,6 @@ from sqlmodel import col
 from storage.carrying import earlier
 from storage.documents import read_spec
 from storage.errors import Conflict, NotFound
-from storage.ledger import rows
 from storage.plans import PlanVerbs, agreed
 from storage.settling import facts_of
 from storage.spec import PlanSpec
@@ -96,10 +95,6 @@ class Withdrawing(PlanVerbs):
             c.execute(update(Step).where(*old).values(revision=plan.revision))
         mine = (col(Step.plan_id) == plan.id, col(Step.revision) == plan.revision)
         c.execute(update(Step).where(*mine, col(Step.key).in_(asking)).values(choice=ASK))
-
-    def _numbered(self, c: Connection, plan: Plan, number: int) -> Revision:
-        (found,) = rows(c, Revision, col(Revision.plan_id) == plan.id, col(Revision.number) == number)
-        return found
 
 
 WHY = "the change is off the table, and what was done stands"
