@@ -3,7 +3,7 @@
 FROM python:3.13-slim-bookworm AS build
 WORKDIR /src
 COPY requirements.lock pyproject.toml README.md LICENSE ./
-RUN python -m venv /opt/signoff && /opt/signoff/bin/pip install --require-hashes -r requirements.lock
+RUN python -m venv /opt/signoff && /opt/signoff/bin/pip install --require-hashes -r requirements.lock -c requirements.lock
 COPY storage storage
 COPY workers workers
 COPY bot bot

@@ -4,16 +4,17 @@ BIN := .venv/bin
 
 .PHONY: install demo test check proof bench crash lock image-rehearsal clean
 
+# The lock is also its own constraint (-c): pip before 23.3 does not hold `psycopg[pool]` to what `psycopg` is pinned to.
 install: .venv/.installed
 .venv/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Signoff needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock -c requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/.installed-dev: .venv/.installed requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock -c requirements-dev.lock
 	@touch $@
 
 demo: .venv/.installed

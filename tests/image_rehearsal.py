@@ -18,7 +18,8 @@ def main(wheel: Path) -> int:
         venv.create(home / "signoff", with_pip=True)
         bin_ = home / "signoff" / "bin"
         pip = [str(bin_ / "pip"), "install", "--quiet"]
-        subprocess.run([*pip, "--require-hashes", "-r", str(ROOT / "requirements.lock")], check=True)
+        lock = str(ROOT / "requirements.lock")
+        subprocess.run([*pip, "--require-hashes", "-r", lock, "-c", lock], check=True)
         subprocess.run([*pip, "--no-deps", str(wheel.resolve())], check=True)
         return rehearse(home, bin_)
 
