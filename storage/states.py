@@ -136,15 +136,17 @@ def startable(spec: PlanSpec, facts: Facts) -> set[str]:
     ways = failures(spec, facts) if S.failed in states else {}
     if any(way != "continue" for way in ways.values()) or unseen(spec, facts):
         return set()
-    met = {key for key, fact in facts.items() if _satisfied(fact)}
-    waiting = (step for step in spec.steps if step.id in facts and facts[step.id].state == S.pending)
+    pending, met = S.pending, _met(facts)
+    waiting = (step for step in spec.steps if step.id in facts and facts[step.id].state == pending)
     return {step.id for step in waiting if met.issuperset(step.depends_on)}
 
 
 def unseen(spec: PlanSpec, facts: Facts) -> bool:
     """Whether a step has reported that the planner shall look at before anything else starts."""
+    if spec.review != "always":
+        return False
     done = (fact for fact in facts.values() if fact.state == S.succeeded and not fact.undo)
-    return spec.review == "always" and any(fact.choice != SEEN for fact in done)
+    return any(fact.choice != SEEN for fact in done)
 
 
 def can_skip(spec: PlanSpec, changing: Iterable[str], key: str) -> bool:
@@ -167,8 +169,14 @@ def undo_order(spec: PlanSpec, facts: Facts) -> list[StepSpec]:
     return [*sorted(due, key=lambda undo: -position[undo.undoes])]
 
 
-def _satisfied(fact: StepFact) -> bool:
-    return fact.state == S.succeeded or (fact.state == S.skipped and fact.choice == "skip")
+def _met(facts: Facts) -> set[str]:
+    """The steps that those who depend on them need not wait for. Asked at every turn, of every step."""
+    succeeded, skipped = S.succeeded, S.skipped
+    return {
+        key
+        for key, fact in facts.items()
+        if fact.state == succeeded or (fact.state == skipped and fact.choice == "skip")
+    }
 
 
 def _settle_rollback(facts: Facts) -> Settlement | None:
