@@ -6,14 +6,14 @@ from collections.abc import Callable
 from concurrent import futures
 from datetime import UTC, datetime, timedelta
 from queue import SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 
 from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
+from storage.bell import Bell
 from storage.claims import Ending
 from storage.clock import wall
-from storage.engine import Bell
 from storage.errors import Unavailable
 from storage.flag import Flag
 from storage.health import Pulse
@@ -51,6 +51,7 @@ class Clock:
         self._ended: SimpleQueue[tuple[Running, Ending | None]] = SimpleQueue()
         self._previewing: set[str] = set()
         self._endings: list[Ending] = []  # not yet on record
+        self._turns = Lock()  # one at a time: the loop's, or a hand's
         self._alarm = datetime.min.replace(tzinfo=UTC)  # what the alarm is set to
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
@@ -97,18 +98,24 @@ class Clock:
         self._wake.clear()
         self.pulse.beat("turn")
         try:
-            if self._tick.is_set():
-                self._tick.clear()
-                self._start(tend(self.attempts, self.crew, alone=self.alone))
-                self._preview()
-            self._collect()
-            claimed = self.carrier.take(self._endings)
-            self._endings.clear()
+            with self._turns:
+                if self._tick.is_set():
+                    self._tick.clear()
+                    self._start(tend(self.attempts, self.crew, alone=self.alone))
+                    self._preview()
+                claimed = self._turn()
             self._start(claimed)
             if not claimed:  # while there is work, the next turn comes anyhow
                 self._set_alarm()
         except Unavailable as error:  # what has ended is kept, and put on record when the database is back
             logger.warning("the database does not answer, trying again: %s", error)
+
+    def _turn(self) -> list[Running]:
+        """What has ended goes on record; then what starts now."""
+        self._collect()
+        claimed = self.carrier.take(self._endings)
+        self._endings.clear()
+        return claimed
 
     def _preview(self) -> None:
         """Have wanted previews made; one at a time each, so that a slow one does not pile up."""
@@ -137,10 +144,11 @@ class Clock:
     def _report(self) -> None:
         """What has ended goes on record; what cannot now is kept for the next time."""
         self.pulse.beat("turn")
-        self._collect()
         try:
-            self.attempts.store.turn(self._endings, self.attempts.taker, 0)
-            self._endings.clear()
+            with self._turns:
+                self._collect()
+                self.attempts.store.turn(self._endings, self.attempts.taker, 0)
+                self._endings.clear()
         except Unavailable as error:
             logger.warning("the database does not answer, trying again: %s", error)
 
@@ -155,8 +163,24 @@ class Clock:
             self._hands.submit(self._attempt, running)
 
     def _attempt(self, running: Running) -> None:
-        self._ended.put((running, self.attempts.run(running)))
+        """Run it, and then what follows from it, without waiting for the loop."""
+        todo = [running]
+        while todo:
+            self._ended.put((todo[0], self.attempts.run(todo[0])))
+            todo = self._go_on()
+            self._start(todo[1:])
         self._wake.set()
+
+    def _go_on(self) -> list[Running]:
+        """What starts now, if nobody else takes a turn; what goes wrong here, the loop meets again."""
+        if self._stop.is_set() or not self._turns.acquire(blocking=False):
+            return []
+        try:
+            return self._turn()
+        except Unavailable:
+            return []
+        finally:
+            self._turns.release()
 
     def _listen(self) -> None:
         while not self._stop.is_set():
