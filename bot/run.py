@@ -35,8 +35,9 @@ from bot.planner.wire import Asked, Declined
 from bot.policy import Actor
 from bot.sharing import in_turn
 from bot.turn import tend, think
+from storage.bell import Bell
 from storage.config import SignoffConfig, read_config
-from storage.engine import Bell, migrate, open_engine
+from storage.engine import migrate, open_engine
 from storage.errors import BadConfig
 from storage.flag import Flag
 from storage.health import Health, HealthSettings, Pulse, answering

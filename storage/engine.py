@@ -1,10 +1,6 @@
-"""Opening a database so that it keeps its promises, and hearing when another connection commits."""
+"""Opening a database so that it keeps its promises."""
 
-import logging
-import select as readiness
 import time
-import uuid
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +10,11 @@ from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DisconnectionError
 
-CHANNEL = "signoff"
-POLL = 0.03
+from storage.bell import Ring
+
 PAUSE = 0.5  # seconds in which a connection is not looked at again
 # The last one used comes first: it has the pages and the statements; another one would read them anew.
 WARM: dict[str, Any] = {"pool_use_lifo": True}
-logger = logging.getLogger(__name__)
 
 
 def open_engine(url: str) -> Engine:
@@ -33,10 +28,9 @@ def open_engine(url: str) -> Engine:
     engine = create_engine(
         parsed.set(drivername="postgresql+psycopg"), pool_size=20, connect_args=options, **WARM
     )
-    engine.update_execution_options(bell=uuid.uuid4().hex)
     event.listen(engine, "checkin", _left)
     event.listen(engine, "checkout", _look)
-    _ring(engine)
+    Ring(engine)
     return engine
 
 
@@ -85,77 +79,3 @@ def _look(driver: psycopg.Connection[Any], record: Any, _proxy: Any) -> None:
             driver.rollback()
         except psycopg.OperationalError:
             raise DisconnectionError from None
-
-
-def _rings(connection: Connection) -> None:
-    options = connection.get_execution_options()
-    if options.get("writes"):
-        connection.info["rings"] = options["bell"]
-
-
-def _ring(engine: Engine) -> None:
-    """Ring with every commit that writes, in the same journey; the driver finds nothing left to commit."""
-    commit = engine.dialect.do_commit
-
-    def do_commit(driver: Any) -> None:
-        if bell := driver.info.pop("rings", ""):
-            driver.cursor().execute(f"NOTIFY {CHANNEL}, '{bell}'; COMMIT")
-        commit(driver)
-
-    event.listen(engine, "commit", _rings)
-    engine.dialect.do_commit = do_commit  # type: ignore[method-assign, assignment] # no event comes with the commit itself
-
-
-class Bell:
-    """Rings when any connection of any process has committed; or, where that can be told, of any other."""
-
-    def __init__(self, engine: Engine, *, own: bool = True) -> None:
-        self._engine = engine
-        self._deaf_to = None if own else engine.get_execution_options().get("bell")
-        self._wait = self._sqlite_wait if engine.dialect.name == "sqlite" else self._postgres_wait
-        self._heard: Any = None
-        self._listener: psycopg.Connection[Any] | None = None
-
-    def close(self) -> None:
-        """Give back what it listens with."""
-        if self._heard:
-            self._heard[0].close()
-        if self._listener:
-            self._listener.close()
-        self._heard = self._listener = None
-
-    def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
-        """Return at the next commit, or after that many seconds, or when stopped."""
-        self._wait(time.monotonic() + seconds, stopped)
-
-    def _sqlite_wait(self, until: float, stopped: Callable[[], bool]) -> None:
-        if self._heard is None:
-            self._heard = [self._engine.raw_connection(), -1]
-        connection, seen = self._heard
-        while not stopped():
-            (now,) = connection.cursor().execute("PRAGMA data_version").fetchone()
-            if now != seen or time.monotonic() >= until:
-                self._heard[1] = now
-                return
-            time.sleep(POLL)
-
-    def _postgres_wait(self, until: float, stopped: Callable[[], bool]) -> None:
-        try:
-            self._listen(until, stopped)
-        except psycopg.OperationalError as error:
-            logger.warning("listening for commits failed, trying again: %s", error)
-            self._listener = None
-            time.sleep(min(1.0, max(0.0, until - time.monotonic())))
-
-    def _listen(self, until: float, stopped: Callable[[], bool]) -> None:
-        if self._listener is None:
-            url = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-            self._listener = psycopg.connect(url, autocommit=True)
-            self._listener.execute(f"LISTEN {CHANNEL}")
-            return  # something may have been committed before we listened
-        while not stopped() and (left := until - time.monotonic()) > 0:
-            ready, _, _ = readiness.select([self._listener.fileno()], [], [], min(left, 0.2))
-            if ready and any(one.payload != self._deaf_to for one in self._listener.notifies(timeout=0)):
-                return
-            if ready:  # only our own so far, and more of them come while we are busy
-                time.sleep(POLL)

@@ -12,7 +12,6 @@ from typing import Any
 from pydantic import BaseModel
 
 from storage.clock import wall
-from storage.engine import Bell
 from storage.spec import StepSpec
 from storage.states import StepState
 from storage.store import Store
@@ -111,7 +110,7 @@ class Site:
         )
         thread = Thread(target=clock.run, name=owner)
         thread.start()
-        self._ends.callback(partial(hush, clock._bell))
+        self._ends.callback(clock._bell.close)  # what a process leaves to its own end
         self._ends.callback(partial(thread.join, 20))
         self._ends.callback(clock.stop)
         return clock
@@ -139,14 +138,6 @@ class Site:
 
     def done(self, plan_id: int) -> None:
         until(lambda: self.store.view(plan_id).state == "done", f"plan {plan_id} to end")
-
-
-def hush(bell: Bell) -> None:
-    """What a process leaves to its own end."""
-    if bell._listener:
-        bell._listener.close()
-    if bell._heard:
-        bell._heard[0].close()
 
 
 def until(look: Callable[[], object], what: str, patience: float = 30.0) -> None:
