@@ -13,13 +13,13 @@ from sqlalchemy.dialects.postgresql import insert  # SQLite knows its ON CONFLIC
 from sqlmodel import col
 
 from storage.contract import Check, Contract
-from storage.documents import Reading, read_spec
+from storage.documents import Reading, read_approved, read_spec
 from storage.due import NOW
 from storage.journal import NOTED, Note
 from storage.mandate import covers, stands
 from storage.prepared import Prepared, Together, binds, table
 from storage.report import AnyReport
-from storage.settling import SET_DUE, Frame
+from storage.settling import PLANS, SET_DUE, Frame
 from storage.spec import Retries, StepSpec, UndoSpec, reference
 from storage.states import STEP_MOVES, StepState
 from storage.tables import Attempt, Step, Target
@@ -59,7 +59,8 @@ CLOSE_ATTEMPT = Prepared(
     .where(col(Attempt.step_id) == bindparam("step"), col(Attempt.number) == bindparam("fence"))
     .values(outcome=bindparam("how"), report=bindparam("body"), ended_at=bindparam("at"))
 )
-CLOSED = Together(ends=END, attempts=CLOSE_ATTEMPT, targets=FREE_TARGET, due=SET_DUE)
+# Last, the plans: locked, and as whoever ends attempts believes them to be, or all of it is for nothing.
+CLOSED = Together(last=PLANS, ends=END, attempts=CLOSE_ATTEMPT, targets=FREE_TARGET, due=SET_DUE)
 STARTED = Together(begun=BEGIN, attempts=OPEN_ATTEMPT, **NOTED.parts)
 
 
@@ -117,7 +118,7 @@ class Taker:
 
 def mismatch(document: Any, step: Any, taker: Taker) -> str:
     """Why this step is not what people approved, or ""."""
-    reading, offer = read_spec(document.spec), (step.worker, step.action)
+    reading, offer = read_approved(document.spec, document.spec_digest), (step.worker, step.action)
     if reading.digest != document.spec_digest or (document.given < document.needed and not document.broken):
         return "the stored plan is not the one that was approved"
     wanted, digest = reading.steps[step.key]
@@ -158,6 +159,14 @@ def still_held(frames: Mapping[int, Frame], claim: Claim) -> bool:
         return False
     # Whoever lost an unsafe step has no say any more; whoever probes it has.
     return step.state == StepState.running or (step.state == StepState.unknown and bool(step.owner))
+
+
+def may_start(frames: Mapping[int, Frame], row: Any) -> bool:
+    """Whether others let a due step start, and nobody ran it after it was found and before it was locked."""
+    frame = frames.get(row.plan_id)
+    if frame is None or row.key not in frame.free():
+        return False
+    return bool(frame.steps[row.key].attempt == row.attempt)
 
 
 def as_wanted(frames: Mapping[int, Frame], ending: Ending) -> Ending:

@@ -29,7 +29,7 @@ T = TypeVar("T", bound=SQLModel)
 
 # A card that is proposed at once shall not first be posted as "planning".
 FIRST_CARD = timedelta(seconds=0.5)
-Write = Callable[..., None]
+Write = Callable[..., object]
 NONE: Mapping[int, Chain] = MappingProxyType({})
 LINE = "plan=%s verb=%s actor=%s step=%s"
 

@@ -4,11 +4,24 @@ import json
 import re
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import psycopg
 from pydantic_core import to_json
-from sqlalchemy import ARRAY, BindParameter, Column, Connection, Dialect, Select, String, Table, bindparam
+from sqlalchemy import (
+    ARRAY,
+    BindParameter,
+    Column,
+    Connection,
+    Dialect,
+    Select,
+    String,
+    Table,
+    bindparam,
+    literal_column,
+    select,
+)
 from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ColumnElement
@@ -21,8 +34,9 @@ Convert = Callable[[Any], Any]
 PLACE, NUMBER = re.compile(r"%\((\w+)\)s"), re.compile(r"\$(\d+)")
 VALUES = " VALUES "
 FEW = 12  # rows that are worth a parameter for each of their values
-Rows = Mapping[str, Sequence[Mapping[str, Any]]]
+Values = Sequence[Mapping[str, Any]]
 Ways = Mapping[str, "Way"]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def table(model: type[SQLModel]) -> Table:
@@ -95,7 +109,7 @@ class Prepared:
     def run(self, c: Connection, **values: Any) -> None:
         self.many(c, [values])
 
-    def many(self, c: Connection, values: Sequence[Mapping[str, Any]]) -> None:
+    def many(self, c: Connection, values: Values) -> None:
         way = self.way(c)
         if len(values) == 1:  # psycopg opens a pipeline for many, which one is not worth
             way.cursor(c).execute(way.sql, way.bind(values[0]))
@@ -109,40 +123,42 @@ class Prepared:
         return self._ways[name]
 
 
+ONE = Prepared(select(literal_column("1").label("one")))
+
+
 class Together:
     """Several writes, each for many sets of values; none touches a row that another one touches.
 
     PostgreSQL takes them as one statement, since what a statement costs there is its journey: a few with
-    their values as parameters, and many with all the values in one JSON text.
+    their values as parameters, and many with all the values in one JSON text. `last` is a question that
+    is answered on the same journey, by the rows as they were before.
     """
 
-    def __init__(self, **parts: Prepared) -> None:
-        self.parts = parts
+    def __init__(self, *, last: Prepared | None = None, **parts: Prepared) -> None:
+        self.parts, self.last = parts, last
         self._known: dict[tuple[tuple[str, int], ...], str] = {}
 
-    def run(self, c: Connection, **values: Sequence[Mapping[str, Any]]) -> None:
+    def run(self, c: Connection, asked: Mapping[str, Any] = NOTHING, /, **values: Values) -> list[Any]:
         given = {name: values[name] for name in self.parts if values.get(name)}
-        if c.dialect.name != "postgresql":
-            for name, rows in given.items():
-                self.parts[name].many(c, rows)
-        elif given:
-            ways = {name: self.parts[name].way(c) for name in given}
-            at_once = self._few if sum(map(len, given.values())) <= FEW else self._all
-            sql, bound = at_once(ways, given)
-            next(iter(ways.values())).cursor(c).execute(sql, bound)
+        if c.dialect.name == "postgresql" and given:
+            return self._at_once(c, given, asked)
+        found = self.last.all(c, **asked) if self.last else []
+        for name, rows in given.items():
+            self.parts[name].many(c, rows)
+        return found
 
-    def _few(self, ways: Ways, given: Rows) -> tuple[str, list[Any]]:
-        shape = tuple((name, len(rows)) for name, rows in given.items())
+    def _at_once(self, c: Connection, given: Mapping[str, Values], asked: Mapping[str, Any]) -> list[Any]:
+        ways = {name: self.parts[name].way(c) for name in given}
+        few = sum(map(len, given.values())) <= FEW
+        shape = tuple((name, len(rows) if few else 0) for name, rows in given.items())
+        bound = _cells(ways, given) if few else [to_json(given).decode()]
+        last = (self.last or ONE).way(c)
         if shape not in self._known:
-            self._known[shape] = _joined(_repeated(ways, shape))
-        bound = [cell for name in given for row in given[name] for cell in ways[name].bind(row)]
-        return self._known[shape], bound
-
-    def _all(self, ways: Ways, given: Rows) -> tuple[str, list[Any]]:
-        shape = tuple((name, 0) for name in given)
-        if shape not in self._known:
-            self._known[shape] = _joined((name, way.spread(name)) for name, way in ways.items())
-        return self._known[shape], [to_json(given).decode()]
+            parts = _repeated(ways, shape) if few else _spread(ways)
+            self._known[shape] = _joined(parts, _shifted(last.sql, len(bound)))
+        cursor = last.cursor(c)
+        cursor.execute(self._known[shape], [*bound, *last.bind(asked)])
+        return last.rows(cursor)
 
 
 class Way:
@@ -165,9 +181,12 @@ class Way:
         self.results: list[tuple[int, Convert]] | None = None  # known once the driver has named its types
 
     def cursor(self, c: Connection) -> Any:
-        """The driver's own; for PostgreSQL one that does not read the statement again for its parameters."""
-        driver = c.connection.driver_connection
-        return psycopg.RawCursor(driver) if isinstance(driver, psycopg.Connection) else driver.cursor()  # type: ignore[union-attr] # it is connected
+        """The driver's own, kept; for PostgreSQL one that does not read a statement for its parameters."""
+        if "cursor" not in c.info:
+            driver: Any = c.connection.driver_connection
+            raw = isinstance(driver, psycopg.Connection)
+            c.info["cursor"] = psycopg.RawCursor(driver) if raw else driver.cursor()
+        return c.info["cursor"]
 
     def bind(self, values: Mapping[str, Any]) -> list[Any]:
         return [
@@ -230,9 +249,17 @@ def _repeated(ways: Ways, shape: Iterable[tuple[str, int]]) -> Iterator[tuple[st
         after += count * len(ways[name].order)
 
 
-def _joined(parts: Iterable[tuple[str, str]]) -> str:
+def _spread(ways: Ways) -> Iterator[tuple[str, str]]:
+    return ((name, way.spread(name)) for name, way in ways.items())
+
+
+def _cells(ways: Ways, given: Mapping[str, Values]) -> list[Any]:
+    return [cell for name, rows in given.items() for row in rows for cell in ways[name].bind(row)]
+
+
+def _joined(parts: Iterable[tuple[str, str]], last: str) -> str:
     """Statements as one."""
-    return f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in parts)} SELECT 1"
+    return f"WITH {', '.join(f'{name} AS ({sql})' for name, sql in parts)} {last}"
 
 
 def _plain(value: Any) -> Any:

@@ -183,6 +183,10 @@ class Settling(Stops):
         known = {id_: kept for id_, row in plans.items() if (kept := self._kept(row))}
         return known | self._read_frames(c, {id_: row for id_, row in plans.items() if id_ not in known})
 
+    def _known(self, ids: set[int]) -> dict[int, Frame] | None:
+        """The frames of these plans as this process left them, if it knows them all."""
+        return {id_: self._held.pop(id_) for id_ in ids} if self._held.keys() >= ids else None
+
     def _kept(self, row: Any) -> Frame | None:
         """The frame as this process left it, if nobody has touched the plan since."""
         kept = self._held.pop(row.id, None)

@@ -23,6 +23,7 @@ from storage.claims import (
     as_wanted,
     end_values,
     ended,
+    may_start,
     mismatch,
     opened,
     refers,
@@ -43,6 +44,10 @@ from storage.tables import Attempt, Plan, Step
 logger = logging.getLogger(__name__)
 
 
+class Touched(Exception):
+    """Somebody has touched a plan since this process left it: what it knows of it is no longer true."""
+
+
 class StepVerbs(PlanVerbs):
     """turn, claim, start, renew, succeed, retry, fail, permit, withhold."""
 
@@ -50,8 +55,17 @@ class StepVerbs(PlanVerbs):
         """One commit: what ended goes on record, its plans settle, and due steps are claimed."""
         if not endings and not (free and self.due(taker, 1)):
             return []  # a commit would ring every bell, ours too
+        try:
+            return self._turn(endings, taker, free, trusting=True)
+        except Touched:
+            return self._turn(endings, taker, free, trusting=False)
+
+    def _turn(self, endings: Sequence[Ending], taker: Taker, free: int, *, trusting: bool) -> list[Claim]:
+        """The same. `trusting`: plans are taken as this process left them, and locked by the first write."""
+        ids = {ending.claim.plan_id for ending in endings}
         with self._write() as c:
-            frames, notes = self._finish(c, endings, actor=taker.owner)
+            frames = (self._known(ids) if trusting else None) or self._frames(c, ids)
+            notes = self._finish(c, endings, frames, actor=taker.owner)
             claims = self._take(c, DUE.all(c, **self._query(taker, free)), taker, frames, notes)
         self._hold(frames)
         return claims
@@ -137,19 +151,18 @@ class StepVerbs(PlanVerbs):
 
     def _end(self, ending: Ending, actor: str) -> bool:
         with self._write() as c:
-            live = still_held(self._frames(c, [ending.claim.plan_id]), ending.claim)
-            frames, notes = self._finish(c, [ending], actor=actor)
-            self._record(c, notes, frames)
+            frames = self._frames(c, [ending.claim.plan_id])
+            live = still_held(frames, ending.claim)
+            self._record(c, self._finish(c, [ending], frames, actor=actor), frames)
             return live
 
     def _query(self, taker: Taker, limit: int) -> dict[str, Any]:
         return {"now": self.clock(), "offers": taker.offers, "limit": limit}
 
     def _finish(
-        self, c: Connection, endings: Sequence[Ending], *, actor: str
-    ) -> tuple[dict[int, Frame], list[Note]]:
+        self, c: Connection, endings: Sequence[Ending], frames: dict[int, Frame], *, actor: str
+    ) -> list[Note]:
         """End attempts by their reports; a late report is kept as evidence and changes nothing."""
-        frames = self._frames(c, {ending.claim.plan_id for ending in endings})
         endings = [self._redacted(ending) for ending in endings]
         live = [as_wanted(frames, ending) for ending in endings if still_held(frames, ending.claim)]
         late = [ending for ending in endings if not still_held(frames, ending.claim)]
@@ -158,27 +171,34 @@ class StepVerbs(PlanVerbs):
         notes += self._bill(c, ((e.claim.plan_id, e.report.data) for e in endings if e.report.data))
         notes += [ended(ending, actor) for ending in live]
         self._settle_frames(c, frames, notes, close)
-        return frames, notes
+        return notes
 
     def _redacted(self, ending: Ending) -> Ending:
         clean = self.redact.data(ending.body)
         return ending if clean == ending.body else replace(ending, report=AnyReport.model_validate(clean))
 
     def _close(self, live: list[Ending], frames: Mapping[int, Frame]) -> Write:
-        """Their frames as closed; and how to write that, together with what is due after it."""
+        """Their frames as closed; and how to write that, together with what is due after it.
+
+        It raises if a plan is not as its frame says.
+        """
         now, steps = self.clock(), [frames[e.claim.plan_id].steps[e.claim.key] for e in live]
         ends = [end_values(e, step.not_before, now) for e, step in zip(live, steps, strict=True)]
         for ending, end in zip(live, ends, strict=True):
             frame, moved = frames[ending.claim.plan_id], {"state": end["after"], "not_before": end["later"]}
             frame.put(ending.claim.key, ending.report.data, **moved, choice=ending.choice, due_at=None)
         closed = {end["step"]: end for end in ends}
+        versions = {plan_id: frame.plan.version for plan_id, frame in frames.items()}
 
         def write(c: Connection, due: Sequence[Mapping[str, Any]] = ()) -> None:
             for change in due:
                 closed.get(change["step"], {})["due"] = change["due"]
             rest = [change for change in due if change["step"] not in closed]
             targets = [{"step": step.id} for step in steps if step.target]
-            CLOSED.run(c, ends=ends, attempts=ends, targets=targets, due=rest)
+            asked = {"ids": sorted(versions)}
+            plans = CLOSED.run(c, asked, ends=ends, attempts=ends, targets=targets, due=rest)
+            if any(plan.version != versions[plan.id] for plan in plans):
+                raise Touched
 
         return write
 
@@ -194,9 +214,8 @@ class StepVerbs(PlanVerbs):
         ids = {row.plan_id for row in waiting}
         frames |= self._frames(c, ids - set(frames))
         documents = {row.plan_id: row for row in waiting if row.spec is not None}
-        free = {id_: frames[id_].free() for id_ in ids if id_ in frames}
         taken, refused = [], []
-        for row in (row for row in waiting if row.key in free.get(row.plan_id, ())):
+        for row in (row for row in waiting if may_start(frames, row)):
             if refusal := mismatch(documents[row.plan_id], row, taker):
                 refused.append((row, refusal))
             elif self._lock_target(c, row):

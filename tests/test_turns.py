@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from sqlalchemy import event
 
 from storage.claims import Claim, Ending
+from storage.due import DUE
 from storage.journal import HEADS
 from storage.report import AnyReport, Report, storable
 from storage.settling import PLANS, SPECS, STEPS
@@ -104,6 +105,23 @@ def test_what_another_process_did_meanwhile_counts(store):
 
     assert turn(store, held[1]) == []
     assert store.view(plan_id).state == PlanState.stalled
+
+
+def test_a_step_that_ran_between_being_found_and_being_locked_is_not_taken(store, monkeypatch):
+    plan_id = approved(store, step("a"))
+    find = DUE.all
+
+    def find_and_dawdle(c, **query):
+        found = find(c, **query)
+        return [row._replace(attempt=row.attempt - 1) for row in found]  # as it was before somebody's try
+
+    claim = take(store, plan_id, "a")
+    store.retry(claim, AnyReport.failed("busy", kind="transient"), actor="w1", wait=0)
+    monkeypatch.setattr(DUE, "all", find_and_dawdle)
+
+    assert turn(store) == []
+    monkeypatch.undo()
+    assert turn(store) == ["a"]
 
 
 def test_a_turn_that_was_rolled_back_is_forgotten(store):
