@@ -73,17 +73,17 @@ class Bench(Worker):
 
 
 class Engine:
-    """A workers process's loop in this process, over one database."""
+    """A workers process's loop in this process, over one database; `store` is the bot's, as in its own."""
 
     def __init__(self, url: str, home: Path, slots: int = 16) -> None:
         self.worker = Bench({})
         self.worker.starts = []
         registry = Registry([self.worker])
-        engine = open_engine(url)
-        migrate(engine)
-        self.store = Store(engine, wall)
+        bots, workers = open_engine(url), open_engine(url)  # deaf to itself, not to the other
+        migrate(bots)
+        self.store = Store(bots, wall)
         self.store.publish(registry.contracts())
-        self.attempts = Attempts(self.store, registry, "bench", home / "attempts")
+        self.attempts = Attempts(Store(workers, wall), registry, "bench", home / "attempts")
         self.crew = Crew(slots)
         carrier = LocalCarrier(self.attempts, self.crew)
         self.clock = Clock(self.attempts, self.crew, carrier, alone=True, alive=lambda: None)

@@ -172,8 +172,11 @@ class Clock:
         self._wake.set()
 
     def _go_on(self) -> list[Running]:
-        """What starts now, if nobody else takes a turn; what goes wrong here, the loop meets again."""
-        if self._stop.is_set() or not self._turns.acquire(blocking=False):
+        """What starts now, if nothing else runs here that could share the commit, and nobody takes a turn.
+
+        What goes wrong here, the loop meets again.
+        """
+        if self._stop.is_set() or len(self.crew.running) > 1 or not self._turns.acquire(blocking=False):
             return []
         try:
             return self._turn()
