@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 from slack_bolt.adapter.socket_mode import SocketModeHandler
@@ -61,7 +62,8 @@ class Crowd:
         store = self.bot.store
         store.publish(CONTRACTS.values())
         plan_id = store.request("deploy a", team=TEAM_ID, user="U0ANN", channel="C0OPS")
-        asked = terms(approvers=(*self.users,), authors=("U0ANN",))
+        tomorrow = wall() + timedelta(days=1)
+        asked = terms(approvers=(*self.users,), authors=("U0ANN",), expires_at=tomorrow)
         store.propose(plan_id, plan_spec(), asked, author="planner")
         while not store.view(plan_id).card:  # a channel takes only so many messages at once
             self.outbox.speak()
