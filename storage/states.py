@@ -143,10 +143,8 @@ def startable(spec: PlanSpec, facts: Facts) -> set[str]:
 
 def unseen(spec: PlanSpec, facts: Facts) -> bool:
     """Whether a step has reported that the planner shall look at before anything else starts."""
-    if spec.review != "always":
-        return False
     done = (fact for fact in facts.values() if fact.state == S.succeeded and not fact.undo)
-    return any(fact.choice != SEEN for fact in done)
+    return spec.review == "always" and any(fact.choice != SEEN for fact in done)
 
 
 def can_skip(spec: PlanSpec, changing: Iterable[str], key: str) -> bool:
