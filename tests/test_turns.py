@@ -2,6 +2,7 @@
 
 import math
 from datetime import timedelta
+from threading import Thread
 
 import pytest
 from pydantic import BaseModel
@@ -14,6 +15,8 @@ from storage.report import AnyReport, Report, storable
 from storage.settling import PLANS, SPECS, STEPS
 from storage.states import PlanState
 from storage.store import Store
+from tests.carriers import until
+from tests.conftest import emptied
 from tests.fakes import (
     CONTRACTS,
     DEPLOY,
@@ -105,6 +108,29 @@ def test_what_another_process_did_meanwhile_counts(store):
 
     assert turn(store, held[1]) == []
     assert store.view(plan_id).state == PlanState.stalled
+
+
+@pytest.mark.postgres
+def test_who_ends_an_attempt_waits_for_the_plan_with_nothing_else_in_hand(postgres_engine, clock):
+    store = Store(emptied(postgres_engine), clock)
+    plan_id = approved(store, *chain("s0", "s1"))
+    (first,) = store.turn([], ALL, 1)  # this process knows the plan now, and locks it by its first write
+    ending = Thread(target=turn, args=[store, first])
+    with store.engine.begin() as other:
+        other.exec_driver_sql("SELECT id FROM plan FOR UPDATE")
+        ending.start()
+        until(lambda: waiting(store), "the turn to wait for the plan")
+        other.exec_driver_sql("SELECT id FROM step FOR UPDATE NOWAIT")
+    ending.join()
+
+    assert states(store, plan_id) == {"s0": "succeeded", "s1": "running"}
+
+
+def waiting(store: Store) -> bool:
+    """Whether somebody waits for a lock."""
+    with store.engine.begin() as looking:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        return bool(looking.exec_driver_sql(query).scalar_one())
 
 
 def test_a_step_that_ran_between_being_found_and_being_locked_is_not_taken(store, monkeypatch):
