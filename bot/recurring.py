@@ -13,11 +13,12 @@ from storage.errors import BadTime
 
 DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 DAYS = {
-    "day": "* * *", "weekday": "* * 1-5", "weekend": "* * 6,0", "monday": "* * 1", "tuesday": "* * 2",
-    "wednesday": "* * 3", "thursday": "* * 4", "friday": "* * 5", "saturday": "* * 6", "sunday": "* * 0",
+    "day": "* * *", "night": "* * *", "weekday": "* * 1-5", "weekend": "* * 6,0", "monday": "* * 1",
+    "tuesday": "* * 2", "wednesday": "* * 3", "thursday": "* * 4", "friday": "* * 5", "saturday": "* * 6",
+    "sunday": "* * 0",
 }  # fmt: skip
 PLAIN = re.compile(
-    rf"(?:(?P<days>day|weekday|weekend|{DAY}(?:(?:,? and |, ?){DAY})*)"
+    rf"(?:(?P<days>day|night|weekday|weekend|{DAY}(?:(?:,? and |, ?){DAY})*)"
     rf"|month on the (?P<date>\d{{1,2}})(?:st|nd|rd|th)?),? (?:at )?{TIME}(?= |$)",
     re.I,
 )
@@ -88,7 +89,7 @@ def _cron(found: re.Match[str]) -> str:
     parts = found.groupdict()
     if fields := parts.get("cron"):
         return _once_a_day(" ".join(fields.split()))
-    at: time = time_of(found)
+    at: time = time_of(found, (parts["days"] or "").lower())
     if day := parts.get("date"):
         if not 1 <= int(day) <= 28:
             raise BadTime(f"Not every month has a {day}th. Please take a day from 1 to 28.")

@@ -48,6 +48,8 @@ def at(moment: str) -> datetime:
     [
         ("weekday at 02:00 in New York back up auth_prod", "0 2 * * 1-5", YORK, "back up auth_prod"),
         ("day at 2am EST back up", "0 2 * * *", YORK, "back up"),
+        ("night at 3 back up auth_prod", "0 3 * * *", "UTC", "back up auth_prod"),
+        ("Night at 11pm in Berlin check it", "0 23 * * *", "Europe/Berlin", "check it"),
         ("day at 2:30 pm in Berlin check it", "30 14 * * *", "Europe/Berlin", "check it"),
         ("monday 06:00 report", "0 6 * * 1", "UTC", "report"),
         ("monday, wednesday and friday at 06:00 run x", "0 6 * * 1,3,5", "UTC", "run x"),
@@ -70,6 +72,7 @@ def test_how_often_is_understood_as_people_say_it(said, cron, zone, wish):
         ("", "how often"),
         ("now and then back up", "how often"),
         ("day at 2 back up", "morning or the afternoon"),
+        ("night at 9 back up", "Is 9 at night 9pm, or 9am"),
         ("day at 25:00 back up", "There is no 25:00"),
         ("day at 02:00", "What shall recur"),
         ("day at 02:00 IST back up", "India, Ireland or Israel"),
