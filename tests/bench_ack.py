@@ -21,7 +21,7 @@ from bot.local.shapes import TEAM_ID, Delivery, Member
 from storage.engine import migrate, open_engine
 from storage.store import Store
 from tests.bench_engine import Engine
-from tests.fakes import CONTRACTS, plan_spec, terms
+from tests.fakes import CONTRACTS, lasting, plan_spec
 from tests.world import bot_process
 
 LIMIT = 300.0  # milliseconds
@@ -58,7 +58,7 @@ def propose(store: Store) -> None:
     """Something to click at: Ann asked for it, so her clicks are refused."""
     store.publish(CONTRACTS.values())
     plan_id = store.request("deploy a", team=TEAM_ID, user="U0ANN", channel="C0OPS")
-    store.propose(plan_id, plan_spec(), terms(authors=("U0ANN",)), author="planner")
+    store.propose(plan_id, plan_spec(), lasting(authors=("U0ANN",)), author="planner")
 
 
 def load(address: tuple[str, str], button: Button, rate: int, seconds: float) -> list[Delivery]:

@@ -27,7 +27,7 @@ from storage.spec import PlanSpec, StepSpec
 from storage.states import PlanState
 from storage.store import Store
 from storage.tables import Plan, Step
-from tests.fakes import terms
+from tests.fakes import lasting
 from tests.postgres import fresh_database, postgres_server
 from workers.attempt import Attempts
 from workers.base import Context, Params, Report, Worker, action
@@ -110,8 +110,7 @@ class Engine:
 
     def plan(self, spec: PlanSpec) -> int:
         plan_id = self.store.request("bench", team="T", user="U", channel="C")
-        day = terms(needed=0, expires_at=wall() + timedelta(days=1))
-        self.store.propose(plan_id, spec, day, author="bench")
+        self.store.propose(plan_id, spec, lasting(needed=0), author="bench")
         return plan_id
 
     def done(self, *plans: int) -> float:

@@ -15,6 +15,7 @@ from bot.demo.seed import CONFIG as DEMO
 from bot.people import People, Unsure
 from bot.policy import Actor
 from storage.claims import Claim, Taker
+from storage.clock import wall
 from storage.config import SignoffConfig
 from storage.contract import Contract, Entry
 from storage.ledger import rows
@@ -139,6 +140,11 @@ def terms(needed: int = 1, **fields: Any) -> Terms:
         "expires_at": NOW + timedelta(hours=24),
     }  # fmt: skip
     return Terms(**given | fields)
+
+
+def lasting(needed: int = 1, **fields: Any) -> Terms:
+    """The same where the real clock counts: tomorrow it expires."""
+    return terms(needed, expires_at=wall() + timedelta(days=1), **fields)
 
 
 def ask(store: Store, wish: str = "deploy a") -> int:

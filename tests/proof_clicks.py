@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 from slack_bolt.adapter.socket_mode import SocketModeHandler
@@ -25,7 +24,7 @@ from storage.clock import wall
 from storage.config import SignoffConfig
 from storage.engine import migrate, open_engine
 from storage.store import Store
-from tests.fakes import CONTRACTS, plan_spec, terms
+from tests.fakes import CONTRACTS, lasting, plan_spec
 
 PEOPLE = 50
 BUTTONS = ("approve", "edit", "reject")
@@ -62,8 +61,7 @@ class Crowd:
         store = self.bot.store
         store.publish(CONTRACTS.values())
         plan_id = store.request("deploy a", team=TEAM_ID, user="U0ANN", channel="C0OPS")
-        tomorrow = wall() + timedelta(days=1)
-        asked = terms(approvers=(*self.users,), authors=("U0ANN",), expires_at=tomorrow)
+        asked = lasting(approvers=(*self.users,), authors=("U0ANN",))
         store.propose(plan_id, plan_spec(), asked, author="planner")
         while not store.view(plan_id).card:  # a channel takes only so many messages at once
             self.outbox.speak()

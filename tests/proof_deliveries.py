@@ -29,7 +29,7 @@ from bot.supervise import Child
 from storage.clock import wall
 from storage.engine import migrate, open_engine
 from storage.store import Store
-from tests.fakes import CONTRACTS, plan_spec, real_contracts, terms
+from tests.fakes import CONTRACTS, lasting, plan_spec, real_contracts
 from tests.world import bot_process
 
 CHANNELS = 60
@@ -224,7 +224,7 @@ def speak(home: Path, seconds: float, rooms: int = 5) -> dict[str, float]:
 def _plan(store: Store, channel: str) -> int:
     store.publish(CONTRACTS.values())
     plan_id = store.request("deploy a", team=TEAM_ID, user="U0ANN", channel=channel)
-    store.propose(plan_id, plan_spec(), terms(), author="planner")
+    store.propose(plan_id, plan_spec(), lasting(), author="planner")
     return plan_id
 
 
@@ -232,7 +232,7 @@ def _talk(store: Store, plan_id: int, number: int) -> None:
     """This many revisions that the plan's thread has to tell of."""
     for revision in range(1, number + 1):
         spec = plan_spec(goal=f"Deploy a, version {revision}")
-        store.amend(plan_id, spec, terms(), author="U0ANN", after=revision, changes=["another goal"])
+        store.amend(plan_id, spec, lasting(), author="U0ANN", after=revision, changes=["another goal"])
 
 
 def main(number: int, seconds: float) -> int:
