@@ -64,6 +64,10 @@ CLOSED = Together(last=PLANS, ends=END, attempts=CLOSE_ATTEMPT, targets=FREE_TAR
 STARTED = Together(begun=BEGIN, attempts=OPEN_ATTEMPT, **NOTED.parts)
 
 
+class Touched(Exception):
+    """Somebody has touched a plan since this process left it: what it knows of it is no longer true."""
+
+
 @dataclass(frozen=True)
 class Claim:
     """Leave to run one attempt. Whoever holds it must renew it, and report with its number."""

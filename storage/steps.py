@@ -20,6 +20,7 @@ from storage.claims import (
     Claim,
     Ending,
     Taker,
+    Touched,
     as_wanted,
     end_values,
     ended,
@@ -42,10 +43,6 @@ from storage.states import BUSY, StepState
 from storage.tables import Attempt, Plan, Step
 
 logger = logging.getLogger(__name__)
-
-
-class Touched(Exception):
-    """Somebody has touched a plan since this process left it: what it knows of it is no longer true."""
 
 
 class StepVerbs(PlanVerbs):
