@@ -108,7 +108,9 @@ def go_env() -> dict[str, str]:
 
 
 def cargo_env() -> dict[str, str]:
-    home = Path(os.environ.get("RUSTUP_HOME", Path.home() / ".rustup"))
+    """Where a cargo that is rustup's finds its toolchain: by default beside it, whoever's HOME this is."""
+    beside = Path(shutil.which("cargo") or "").parent.parent.with_name(".rustup")
+    home = Path(os.environ.get("RUSTUP_HOME", beside))
     return {"RUSTUP_HOME": str(home), "CARGO_NET_OFFLINE": "true"} if home.exists() else {}
 
 
