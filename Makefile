@@ -31,22 +31,22 @@ test: check
 
 # The full counts behind the short forms in the tests. Needs what .ci/run installs, and KUBEBUILDER_ASSETS.
 proof: .venv/.installed-dev
-	$(BIN)/python -m tests.proof_redaction
-	$(BIN)/python -m tests.proof_audit
-	$(BIN)/python -m tests.proof_gate
-	$(BIN)/python -m tests.proof_ladder
-	$(BIN)/python -m tests.proof_hostile
-	$(BIN)/python -m tests.proof_matrix
-	$(BIN)/python -m tests.proof_model
-	$(BIN)/python -m tests.proof_mutation
-	FUZZ=20 $(BIN)/pytest -q --timeout 1800 tests/test_fuzz.py
-	$(BIN)/python -m tests.proof_process
-	$(BIN)/python -m tests.proof_zones
-	$(BIN)/python -m tests.proof_clicks 200
-	$(BIN)/python -m tests.proof_deliveries 10000 60
-	$(BIN)/python -m tests.proof_backup --kills 100
-	$(BIN)/python -m tests.proof_deploy --rounds 20
-	$(BIN)/python -m tests.proof_cluster 5
+	$(BIN)/python -m tests.proof.redaction
+	$(BIN)/python -m tests.proof.audit
+	$(BIN)/python -m tests.proof.gate
+	$(BIN)/python -m tests.proof.ladder
+	$(BIN)/python -m tests.proof.hostile
+	$(BIN)/python -m tests.proof.matrix
+	$(BIN)/python -m tests.proof.model
+	$(BIN)/python -m tests.proof.mutation
+	FUZZ=20 $(BIN)/pytest -q --timeout 1800 tests/stories/test_fuzz.py
+	$(BIN)/python -m tests.proof.process
+	$(BIN)/python -m tests.proof.zones
+	$(BIN)/python -m tests.proof.clicks 200
+	$(BIN)/python -m tests.proof.deliveries 10000 60
+	$(BIN)/python -m tests.proof.backup --kills 100
+	$(BIN)/python -m tests.proof.deploy --rounds 20
+	$(BIN)/python -m tests.proof.cluster 5
 
 # SIGKILL at every commit and outside call that there is, and then at random: make crash N=2000
 crash: .venv/.installed-dev
@@ -54,16 +54,16 @@ crash: .venv/.installed-dev
 	$(BIN)/python -m tests.crash --kills $(or $(N),2000) --database postgres
 
 bench: .venv/.installed-dev
-	$(BIN)/python -m tests.bench_engine
-	$(BIN)/python -m tests.bench_growth
-	$(BIN)/python -m tests.bench_product
-	$(BIN)/python -m tests.bench_backup
-	$(BIN)/python -m tests.bench_ack
+	$(BIN)/python -m tests.bench.engine
+	$(BIN)/python -m tests.bench.growth
+	$(BIN)/python -m tests.bench.product
+	$(BIN)/python -m tests.bench.backup
+	$(BIN)/python -m tests.bench.ack
 
 # What the Dockerfile does, without a container: locked dependencies, the built wheel, the commands.
 image-rehearsal: .venv/.installed-dev
 	rm -rf dist && $(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null
-	$(BIN)/python tests/image_rehearsal.py dist/*.whl
+	$(BIN)/python tests/proof/image_rehearsal.py dist/*.whl
 
 # Needs uv (pip install uv). Names, versions and hashes only; no addresses.
 lock:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bot.config import BotSettings
-from bot.policy import Actor, Refused, authorize
+from bot.policy.authorize import Actor, Refused, authorize
 from storage.__main__ import main as journal
 from storage.config import SignoffConfig, configure_logging, login
 from storage.errors import NotAllowed, SignoffError
@@ -53,7 +53,10 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
     if given.command in {"bot", "up"}:
         configure_logging(settings)
         return serve(given.command, settings)
-    from bot import checks, commands, proving, workbench
+    from bot.cli import checks
+    from bot.cli import factors as proving
+    from bot.cli import plans as commands
+    from bot.cli import policy as workbench
 
     looks: dict[str, Callable[[], int]] = {
         "plan": lambda: commands.plan(settings, given.file),
@@ -74,8 +77,8 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
 
 
 def serve(name: str, settings: BotSettings) -> int:
-    from bot.run import run, usable
-    from bot.supervise import Supervisor, siblings
+    from bot.cli.supervise import Supervisor, siblings
+    from bot.process import run, usable
 
     if name == "bot":
         return run(settings)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackRequestError
 
-from bot.policy import Actor
+from bot.policy.authorize import Actor
 from storage.config import is_group
 from storage.errors import SignoffError
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from storage import verify as standalone
+from storage.audit import verify as standalone
+from storage.audit.export import checkpoint, heads, journal, lines, ocsf, snapshot
+from storage.audit.retention import Retention
+from storage.audit.verify import check
 from storage.config import Audit, Settings, login, read_config
-from storage.engine import migrate, open_engine
+from storage.database.engine import migrate, open_engine
 from storage.errors import NotFound, SignoffError
-from storage.export import checkpoint, heads, journal, lines, ocsf, snapshot
-from storage.retention import Retention
 from storage.store import Store
-from storage.verify import check
 
 
 def main(arguments: list[str] | None = None, name: str = "python -m storage") -> int:

@@ -14,10 +14,10 @@ from pydantic import AfterValidator, Field, StringConstraints, ValidationError, 
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from storage.clock import Clock, jumping, wall
-from storage.contract import Document, fingerprint
+from storage.contract.capability import Document, fingerprint
+from storage.contract.rules import DAYS, Breaker, Day, Limits, Rule
 from storage.errors import BadConfig
-from storage.redaction import Quiet, Redactor, known_values, secret_in
-from storage.rules import DAYS, Breaker, Day, Limits, Rule
+from storage.secrets.redaction import Quiet, Redactor, known_values, secret_in
 
 RELEASE = "0.1.0"
 

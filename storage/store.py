@@ -1,17 +1,17 @@
 """`Store`: everything that may happen to the rows. One verb, one transaction, one journal event."""
 
-from storage.clarifying import Clarifying
-from storage.counts import Counts
-from storage.desk import Desk
-from storage.glass import Glass
-from storage.lateness import Lateness
-from storage.recovery import RecoveryVerbs
-from storage.recurrences import Recurrences
-from storage.reviews import Reviews
-from storage.saving import Saving
-from storage.takeover import TakeOver
-from storage.views import Views
-from storage.withdrawing import Withdrawing
+from storage.exchange.outbox import Desk
+from storage.plans.clarifications import Clarifying
+from storage.plans.decisions import Reviews
+from storage.plans.overrides import Glass
+from storage.plans.recurrences import Recurrences
+from storage.plans.runbooks import Saving
+from storage.plans.takeovers import TakeOver
+from storage.plans.withdrawals import Withdrawing
+from storage.reading.counts import Counts
+from storage.reading.views import Views
+from storage.steps.lateness import Lateness
+from storage.steps.recovery import RecoveryVerbs
 
 
 class Store(

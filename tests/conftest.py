@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from storage.store import Store
-    from tests.fakes import FakeClock
+    from tests.support.fakes import FakeClock
 
 
 @pytest.fixture(scope="session")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of one PostgreSQL server for the whole session."""
-    from tests.postgres import postgres_server
+    from tests.support.postgres import postgres_server
 
     with postgres_server(tmp_path_factory.mktemp("postgres")) as url:
         yield url
@@ -29,7 +29,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def clock() -> "FakeClock":
-    from tests.fakes import FakeClock
+    from tests.support.fakes import FakeClock
 
     return FakeClock()
 
@@ -42,7 +42,7 @@ def sqlite_engine(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Engine]
 
 @pytest.fixture(scope="session")
 def postgres_engine(postgres: str) -> "Iterator[Engine]":
-    from tests.postgres import fresh_database
+    from tests.support.postgres import fresh_database
 
     with opened(fresh_database(postgres)) as engine:
         yield engine
@@ -78,7 +78,7 @@ def lite(memory_engine: "Engine", clock: "FakeClock") -> "Store":
 
 @contextmanager
 def opened(url: str) -> "Iterator[Engine]":
-    from storage.engine import migrate, open_engine
+    from storage.database.engine import migrate, open_engine
 
     engine = open_engine(url)
     migrate(engine)

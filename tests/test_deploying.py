@@ -11,10 +11,10 @@ from pydantic_settings import BaseSettings
 
 from bot.__main__ import parser
 from bot.config import BotSettings
-from storage.health import HealthSettings
+from storage.monitoring.health import HealthSettings
 from workers.__main__ import WorkersSettings
 
-pytest_plugins = ("tests.cluster_fixtures",)
+pytest_plugins = ("tests.support.cluster.fixtures",)
 DOCS = Path(__file__).parents[1] / "docs"
 COMPOSE = yaml.safe_load((DOCS / "deploy/docker-compose.yml").read_text("utf-8"))["services"]
 OBJECTS = [*yaml.safe_load_all((DOCS / "deploy/kubernetes.yml").read_text("utf-8"))]

@@ -1,16 +1,14 @@
 """manifest.yml asks for what the code uses, and for no more."""
 
 import ast
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from bot.app import PLAN_THIS
-from bot.local.webapi import METHODS
-
-ROOT = Path(__file__).parent.parent
+from bot.local.api.methods import METHODS
+from bot.slack.app import PLAN_THIS
+from tests.support.places import ROOT
 
 # Which scopes a Web API method of slack_sdk's client needs.
 SCOPES = {

@@ -12,17 +12,17 @@ from pathlib import Path
 from typing import IO
 
 from storage.config import RELEASE, Settings, configure_logging, read_config
-from storage.engine import migrate, open_engine
+from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig, SignoffError
-from storage.health import Health, HealthSettings, answering
+from storage.monitoring.health import Health, HealthSettings, answering
 from storage.store import Store
-from workers import check
-from workers.attempt import Attempts
-from workers.carrier import Carrier, LocalCarrier
-from workers.clock import Clock
-from workers.leftovers import sweep_leftovers
+from workers.commands.leftovers import sweep_leftovers
+from workers.engine.attempt import Attempts
+from workers.engine.carrier import Carrier, LocalCarrier
+from workers.engine.clock import Clock
+from workers.engine.turn import Crew
+from workers.kit import check
 from workers.registry import load
-from workers.turn import Crew
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ def carrying(name: str, attempts: Attempts, crew: Crew) -> Carrier:
     if attempts.store.engine.dialect.name != "postgresql":
         raise BadConfig("SIGNOFF_CARRIER=procrastinate needs PostgreSQL; set SIGNOFF_DATABASE_URL.")
     try:
-        from workers.procrastinating import ProcrastinateCarrier
+        from workers.engine.procrastinate_carrier import ProcrastinateCarrier
     except ModuleNotFoundError as error:
         raise BadConfig(f"Procrastinate is missing ({error}): pip install 'signoff[cluster]'.") from None
     return ProcrastinateCarrier(attempts, crew)

@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from storage.contract import Check
-from storage.report import Report
+from storage.contract.capability import Check
+from storage.contract.report import Report
 
 __all__ = [
     "Action",

@@ -5,24 +5,24 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, get_type_hints
 
-from storage.claims import Offer
 from storage.config import SignoffConfig
-from storage.contract import Contract, Entry, fingerprint
+from storage.contract.capability import Contract, Entry, fingerprint
 from storage.errors import BadConfig
+from storage.steps.claims import Offer
 from workers.base import Action, Named, Params, Worker
 
 BUILTIN = {
-    "test-runner": "workers.builtin.test_runner:TestRunner",
-    "db-backup": "workers.builtin.db_backup:DbBackup",
-    "k8s-deployer": "workers.builtin.k8s_deployer:K8sDeployer",
-    "approval-gate": "workers.builtin.approval_gate:ApprovalGate",
-    "command": "workers.builtin.command:Command",
-    "http-check": "workers.builtin.http_check:HttpCheck",
-    "data-retrieval": "workers.builtin.data_retrieval:DataRetrieval",
-    "data-processing": "workers.builtin.data_processing:DataProcessing",
-    "summary": "workers.builtin.summary:Summary",
-    "wait": "workers.builtin.wait:Wait",
-    "notify": "workers.builtin.notify:Notify",
+    "test-runner": "workers.builtin.testing.test_runner:TestRunner",
+    "db-backup": "workers.builtin.backup.db_backup:DbBackup",
+    "k8s-deployer": "workers.builtin.kubernetes.k8s_deployer:K8sDeployer",
+    "approval-gate": "workers.builtin.control.approval_gate:ApprovalGate",
+    "command": "workers.builtin.control.command:Command",
+    "http-check": "workers.builtin.http.http_check:HttpCheck",
+    "data-retrieval": "workers.builtin.data.data_retrieval:DataRetrieval",
+    "data-processing": "workers.builtin.data.data_processing:DataProcessing",
+    "summary": "workers.builtin.data.summary:Summary",
+    "wait": "workers.builtin.http.wait:Wait",
+    "notify": "workers.builtin.http.notify:Notify",
 }
 GROUP = "signoff.workers"  # where third parties register theirs
 

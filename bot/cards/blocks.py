@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from bot.foreign import clip, inert
+from bot.untrusted import clip, inert
 
 Block = dict[str, Any]
 

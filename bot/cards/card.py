@@ -15,18 +15,18 @@ from bot.cards.blocks import (
     section,
     size,
 )
-from bot.cards.facts import questions
+from bot.cards.clarify_form import questions
+from bot.cards.long_plan import instead
+from bot.cards.phrases import lasting, overrode, standing
 from bot.cards.previews import previews
 from bot.cards.tasks import TASKS, goal, heading, plan_block, stretch
-from bot.cards.whole import instead
-from bot.cards.words import lasting, overrode, standing
-from bot.foreign import clip
-from bot.planner.asking import Form
-from bot.planner.gate import allows
-from bot.planner.model import cost
-from bot.policy import who
-from storage.states import PlanState, StepState
-from storage.views import PlanView
+from bot.planner.model.usage import cost
+from bot.planner.review.gate import allows
+from bot.planner.runbooks.questions import Form
+from bot.policy.authorize import who
+from bot.untrusted import clip
+from storage.contract.states import PlanState, StepState
+from storage.reading.views import PlanView
 
 LAYERS: tuple[tuple[set[str], int], ...] = (
     ({"boxes", "details", "output"}, 600),

@@ -5,16 +5,16 @@ from dataclasses import replace
 from typing import Any
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, plain, section
-from bot.cards.modal import modal
-from bot.cards.words import title
-from bot.foreign import clip, inert
-from bot.planner.pointing import typed
-from storage.contract import Check, Contract
-from storage.spec import PlanSpec, reference
-from storage.states import StepState
-from storage.tables import Event
-from storage.takeover import must
-from storage.views import PlanView, StepView
+from bot.cards.forms import modal
+from bot.cards.phrases import title
+from bot.planner.edits.pointing import typed
+from bot.untrusted import clip, inert
+from storage.contract.capability import Check, Contract
+from storage.contract.spec import PlanSpec, reference
+from storage.contract.states import StepState
+from storage.database.tables import Event
+from storage.plans.takeovers import must
+from storage.reading.views import PlanView, StepView
 
 LABELS = {"confirm": "Go On", "retry": "Retry", "skip": "Skip", "rollback": "Roll Back",
           "take_over": "Take Over", "guide": "Give Guidance", "abort": "Abort"}  # fmt: skip

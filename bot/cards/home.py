@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from bot.cards.blocks import Block, actions, beside, button, context, escape, header, linked, section
-from bot.cards.words import doer, openings, standing
-from bot.foreign import clip
-from bot.planner.runbooks import Runbook
+from bot.cards.phrases import doer, openings, standing
+from bot.planner.runbooks.book import Runbook
+from bot.untrusted import clip
 from storage.config import SignoffConfig
-from storage.states import OPEN, PlanState, StepState
-from storage.tables import Stop
-from storage.views import PlanView
+from storage.contract.states import OPEN, PlanState, StepState
+from storage.database.tables import Stop
+from storage.reading.views import PlanView
 
 MOST = 8  # entries in one part; the tab has room for a hundred blocks
 

@@ -1,8 +1,8 @@
 """What the steps would do, collapsed under the plan."""
 
 from bot.cards.blocks import Block, escape, plain, section
-from bot.foreign import clip
-from storage.views import PlanView, StepView
+from bot.untrusted import clip
+from storage.reading.views import PlanView, StepView
 
 MOST = 8  # previews under one card; the others stand in their steps
 

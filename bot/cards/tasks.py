@@ -8,13 +8,13 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from bot.cards.blocks import Block, rich
+from bot.cards.phrases import FAILURE, standing, timing, title, took, waiting
 from bot.cards.previews import previews
-from bot.cards.words import FAILURE, standing, timing, title, took, waiting
-from bot.foreign import clip, inert
-from storage.contract import Check
-from storage.spec import reference
-from storage.states import PlanState, StepState
-from storage.views import PlanView, StepView
+from bot.untrusted import clip, inert
+from storage.contract.capability import Check
+from storage.contract.spec import reference
+from storage.contract.states import PlanState, StepState
+from storage.reading.views import PlanView, StepView
 
 STATUS = {
     StepState.pending: "pending",

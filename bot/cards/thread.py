@@ -5,16 +5,16 @@ from datetime import datetime
 from functools import partial
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, section
-from bot.cards.ending import spent, summary
 from bot.cards.escalation import advice, answered, asking, mention, settled, silent, undoable
-from bot.cards.keeping import saved
+from bot.cards.phrases import doer, lasting, standing, title
+from bot.cards.save_form import saved
+from bot.cards.summary import spent, summary
 from bot.cards.tasks import TASKS
-from bot.cards.words import doer, lasting, standing, title
-from bot.foreign import clip
-from bot.policy import who
-from storage.states import PlanState, StepState
-from storage.tables import Event
-from storage.views import PlanView
+from bot.policy.authorize import who
+from bot.untrusted import clip
+from storage.contract.states import PlanState, StepState
+from storage.database.tables import Event
+from storage.reading.views import PlanView
 
 Draw = Callable[[PlanView, Event | None], tuple[list[str], list[Block]]]
 RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}

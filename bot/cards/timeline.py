@@ -7,10 +7,10 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw, ImageFont
 
-from bot.cards.words import lasting, title
-from bot.foreign import clip, inert
-from storage.states import StepState
-from storage.views import PlanView, StepView
+from bot.cards.phrases import lasting, title
+from bot.untrusted import clip, inert
+from storage.contract.states import StepState
+from storage.reading.views import PlanView, StepView
 
 Span = tuple[datetime, datetime]
 

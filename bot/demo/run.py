@@ -9,16 +9,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import IO
 
+from bot.cli.supervise import Child, Supervisor, siblings
 from bot.demo.seed import Seed, break_tests, plant, tests_broken
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Control, Group, Json, Member, Shortcut
-from bot.supervise import Child, Supervisor, siblings
-from bot.when import resolve
+from bot.times.phrases import resolve
 from storage.clock import jump, jumping
 from storage.config import local
-from storage.engine import migrate, open_engine
+from storage.contract.states import StepState
+from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
-from storage.states import StepState
 from storage.store import Store
 
 ZONE = "America/New_York"

@@ -12,24 +12,24 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bot.local.acts import Acts
-from bot.local.admin import AdminApi
-from bot.local.api_parts import Parts
-from bot.local.control import ControlApi
-from bot.local.courier import Courier
-from bot.local.door import Door
-from bot.local.faults import Faults
-from bot.local.files import Files
-from bot.local.hooks import Hooks
-from bot.local.live import Live
-from bot.local.payloads import event
-from bot.local.person import WorkspaceClient
-from bot.local.scene import Scene
+from bot.local.api.context import Parts
+from bot.local.api.response_urls import Hooks
+from bot.local.client.person import WorkspaceClient
+from bot.local.delivery.courier import Courier
+from bot.local.delivery.payloads import event
+from bot.local.people.acts import Acts
 from bot.local.shapes import DEFAULT_BOT, DEFAULT_CHANNEL, Channel, Control, Group, Json, Member, Shortcut
-from bot.local.surface import Surface
-from bot.local.triggers import Triggers
-from bot.local.views import Views
-from bot.local.workspace import Workspace
+from bot.local.state.faults import Faults
+from bot.local.state.files import Files
+from bot.local.state.triggers import Triggers
+from bot.local.state.views import Views
+from bot.local.state.workspace import Workspace
+from bot.local.web.access import Door
+from bot.local.web.admin import AdminApi
+from bot.local.web.control import ControlApi
+from bot.local.web.live import Live
+from bot.local.web.routes import Surface
+from bot.local.web.scene import Scene
 
 LARGEST_UPLOAD = 64 * 1024 * 1024
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from storage.contract import Document
-from storage.spec import PlanSpec
-from storage.states import StepState
-from storage.views import PlanView, StepView
+from storage.contract.capability import Document
+from storage.contract.spec import PlanSpec
+from storage.contract.states import StepState
+from storage.reading.views import PlanView, StepView
 
 Verb = Literal["continue", "retry", "alternative", "simplify", "amend", "ask", "finish", "abort"]
 REVISING: frozenset[Verb] = frozenset({"alternative", "simplify", "amend"})

@@ -12,20 +12,20 @@ from typing import Any, Literal
 import yaml
 from pydantic import TypeAdapter
 
-from bot.planner import runbooks
-from bot.planner.asking import Missing
-from bot.planner.claude import Claude
-from bot.planner.model import ModelFailed
+from bot.planner.model.claude import Claude
+from bot.planner.model.usage import ModelFailed
+from bot.planner.model.wire import Asked, Declined
 from bot.planner.prepare import prepare
-from bot.planner.runbooks import Planned
+from bot.planner.runbooks import book as runbooks
+from bot.planner.runbooks.book import Planned
+from bot.planner.runbooks.questions import Missing
 from bot.planner.validate import Catalogue
-from bot.planner.wire import Asked, Declined
 from storage.config import SignoffConfig
-from storage.contract import Contract, Document
+from storage.contract.capability import Contract, Document
+from storage.contract.mandate import allowance
+from storage.contract.spec import PlanSpec, StepSpec
+from storage.contract.states import dependents
 from storage.errors import SignoffError
-from storage.mandate import allowance
-from storage.spec import PlanSpec, StepSpec
-from storage.states import dependents
 
 HERE = Path(__file__).parent / "cases"
 CATALOGUE = HERE / "catalogue.json"

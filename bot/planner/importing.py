@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from bot.planner.validate import Catalogue
+from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
 from storage.errors import InvalidPlan, Issue
-from storage.spec import PlanSpec, StepSpec, UndoSpec
 
 COMPUTED = {
     "risk_level": "risk is computed from what the steps change, and where",

@@ -3,12 +3,12 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot import when
 from bot.planner.validate import Catalogue, named_checks, validate
+from bot.times import phrases as when
 from storage.config import SignoffConfig
-from storage.contract import Contract
+from storage.contract.capability import Contract
+from storage.contract.spec import PlanSpec, Schedule, StepSpec
 from storage.errors import BadTime, InvalidPlan, Issue
-from storage.spec import PlanSpec, Schedule, StepSpec
 
 
 def prepare(spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, now: datetime) -> PlanSpec:

@@ -7,10 +7,10 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from storage.contract import Check, Contract
+from storage.contract.capability import Check, Contract
+from storage.contract.mandate import Allowance, allowance
+from storage.contract.spec import PlanSpec, StepSpec, UndoSpec, reference
 from storage.errors import Issue
-from storage.mandate import Allowance, allowance
-from storage.spec import PlanSpec, StepSpec, UndoSpec, reference
 
 MAX_STEPS = 200  # what people can still read
 

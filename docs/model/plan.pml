@@ -2,7 +2,7 @@
 
    Each `atomic` is one transaction of storage/. Time is a choice: a lease or a permit may lapse at any moment,
    a process may die at any moment. Assumed: an effect is one instant, workers look at their fence in that instant
-   (a command that outlives its lease is killed by workers/process.py), and a person who is asked what became of an
+   (a command that outlives its lease is killed by workers/commands/run.py), and a person who is asked what became of an
    unknown step looks first and tells the truth.
 
    Each seeded bug (-DBUG_…) takes one guard away; Spin must find what that guard is for.            spin 6.5 */
@@ -10,7 +10,7 @@
 mtype = { none, planning, proposed, approved, stalled, done, rejected, expired, cancelled,
           pending, running, succeeded, failed, unknown, skipped }
 
-/* The tables of moves. tests/test_model.py compares them with storage/states.py. */
+/* The tables of moves. tests/stories/test_formal_model.py compares them with storage/contract/states.py. */
 #define MAY_plan_propose  (plan == planning)
 #define DO_plan_propose   plan = proposed
 #define MAY_plan_amend    (plan == proposed)
@@ -194,7 +194,7 @@ inline free(s) {
   if :: target == s + 1 -> target = NOBODY :: else fi
 }
 
-/* What follows from the steps (storage/states.py settle); inside the transaction that ended one. */
+/* What follows from the steps (storage/contract/states.py settle); inside the transaction that ended one. */
 inline settle() {
   if
   :: !NOTHING_BUSY -> skip

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.crash.bugs import BUGS
 from tests.crash.search import Search
 from tests.crash.stage import Stage
-from tests.postgres import fresh_database, postgres_server
+from tests.support.postgres import fresh_database, postgres_server
 
 
 def main() -> int:

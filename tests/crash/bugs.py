@@ -7,13 +7,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from bot.app import commit
-from bot.hands import Bot
-from storage.claims import Claim, Ending
-from storage.report import AnyReport, storable
+from bot.context import Bot
+from bot.slack.app import commit
+from storage.contract.report import AnyReport, storable
+from storage.steps.claims import Claim, Ending
 from storage.store import Store
 from tests.crash import stage
-from workers.attempt import Attempts, Running
+from workers.engine.attempt import Attempts, Running
 from workers.registry import Registry
 
 

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from storage.audit import broken_link
-from storage.tables import Event
-from storage.views import PlanView
+from storage.database.tables import Event
+from storage.journal.chain import broken_link
+from storage.reading.views import PlanView
 from tests.crash.witness import UNSAFE, VARIANTS, Effect
 
 KINDS = ("lost", "twice", "stuck", "broken")

@@ -5,13 +5,13 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from bot.turn import tend
-from storage.states import PlanState
-from storage.tables import Event
-from storage.views import PlanView
+from bot.turns.planning import tend
+from storage.contract.states import PlanState
+from storage.database.tables import Event
+from storage.reading.views import PlanView
 from tests.crash.oracle import Fault, Seen, faults
 from tests.crash.stage import Stage
-from tests.fakes import targets
+from tests.support.fakes import targets
 
 BREATH = 0.02
 DRAINED = 120.0  # seconds in which whoever was told to stop has ended

@@ -12,9 +12,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
-from storage.journal import Chain, Note
+from storage.database.fair_lock import Turnstile
+from storage.journal.events import Chain, Note
 from storage.store import Store
-from storage.turnstile import Turnstile
 
 
 class Points:

@@ -10,26 +10,26 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NoReturn
 
-from bot.app import commit
 from bot.cards.blocks import pack
-from bot.hands import Bot
-from bot.listeners.inbox import handle_all
-from bot.turn import tend
+from bot.context import Bot
+from bot.inbox.dispatch import handle_all
+from bot.slack.app import commit
+from bot.turns.planning import tend
 from storage.clock import jump, jumping, wall
 from storage.config import People as Named
 from storage.config import SignoffConfig
-from storage.engine import migrate, open_engine
+from storage.database.engine import migrate, open_engine
 from storage.store import Store
 from tests.conftest import emptied
 from tests.crash.points import Points, WatchedStore
 from tests.crash.witness import Record, Witness, spec
-from tests.fakes import TEAM, Everybody, terms
-from workers import clock as clocks
-from workers.attempt import LEASE, Attempts
-from workers.carrier import LocalCarrier
-from workers.clock import Clock
+from tests.support.fakes import TEAM, Everybody, terms
+from workers.engine import clock as clocks
+from workers.engine.attempt import LEASE, Attempts
+from workers.engine.carrier import LocalCarrier
+from workers.engine.clock import Clock
+from workers.engine.turn import Crew, take_turn
 from workers.registry import Registry
-from workers.turn import Crew, take_turn
 
 PR_SET_PDEATHSIG = 1
 BEAT = timedelta(seconds=0.03)

@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from storage.spec import PlanSpec, StepSpec, UndoSpec
+from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
 from tests.crash.points import Points
-from tests.fakes import plan_spec, step, undo
+from tests.support.fakes import plan_spec, step, undo
 from workers.base import Context, Params, Permanent, Report, Verdict, Worker, action
 from workers.registry import Registry
 

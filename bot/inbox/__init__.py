@@ -1,0 +1,1 @@
+"""What people did in Slack, handled from rows."""

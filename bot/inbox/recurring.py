@@ -1,0 +1,119 @@
+"""`/plan every …` and `/plan schedules`: setting up what recurs, and looking after it."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from bot.cards.blocks import escape
+from bot.context import Bot
+from bot.times.recurrence import next_run, read
+from bot.times.zones import spoken
+from storage.database.tables import Recurring, Standing
+from storage.errors import NotAllowed, SignoffError
+from storage.plans.recurrences import Grant
+
+APPROVE = re.compile(r"^(?: for (?P<runs>\d{1,4}) runs?)?(?: until (?P<until>\d{4}-\d{2}-\d{2}))?$", re.I)
+LONGEST = 2000
+USAGE = (
+    "Please say `/plan schedules`, or `/plan schedules pause 3`, `resume 3`, `remove 3`, "
+    "`approve 3 for 10 runs until 2027-01-31`."
+)
+
+
+def every(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    """Set up a recurring plan. Nothing is approved by that: each run asks, or a standing approval speaks."""
+    now = bot.store.clock()
+    if len(rest) > LONGEST:
+        raise SignoffError(f"That is {len(rest)} characters long; at most {LONGEST}, please.")
+    made = read(rest, bot.config.zone, now)
+    actor = bot.demand(body["user"], "request", None)
+    run = next_run(made.cron, made.zone, now)
+    number = bot.store.recur(
+        made.wish, said=made.said, cron=made.cron, zone=made.zone, next_at=run.at, team=actor.team,
+        user=actor.user, channel=body["channel"],
+    )  # fmt: skip
+    return (
+        f"Recurring plan {number}: “{escape(made.wish)}”, every {escape(made.said)} in {made.zone}. "
+        f"Next: {spoken(run.at, made.zone)}. Each run asks for its approval; `/plan schedules` lists them."
+    )
+
+
+def schedules(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    if not rest:
+        lines = [_line(one, bot.store.standings(one.id or 0)) for one in bot.store.recurring()]
+        return "\n".join(lines) or "Nothing recurs yet. For example: `/plan every weekday at 02:00 …`."
+    found = re.match(r"^(pause|resume|remove|approve) #?(\d{1,9})\b(.*)$", rest.strip(), re.I)
+    if not found:
+        raise SignoffError(USAGE)
+    one = bot.store.one_recurring(int(found[2]))
+    return ACTS[found[1].lower()](bot, one, found[3], body["user"])
+
+
+def _line(one: Recurring, standings: list[Standing]) -> str:
+    when = spoken(one.next_at, one.zone) if one.next_at else "paused"
+    stands = "; ".join(
+        f"standing approval by <@{s.user}>: {s.runs_left} runs, until {s.until:%d %b %Y}" for s in standings
+    )
+    line = f"• {one.id}: {escape(one.text[:200])} — every {escape(one.said)} in {one.zone}; next: {when}"
+    return f"{line} · {stands}" if stands else line
+
+
+def _own(bot: Bot, one: Recurring, user: str) -> None:
+    """Whoever set it up may stop it; so may approvers and admins."""
+    bot.demand(user, "request" if one.user == user else "tend", None)
+
+
+def _pause(bot: Bot, one: Recurring, more: str, user: str) -> str:
+    _own(bot, one, user)
+    bot.store.pause(one, user=user)
+    return f"Recurring plan {one.id} is paused."
+
+
+def _resume(bot: Bot, one: Recurring, more: str, user: str) -> str:
+    _own(bot, one, user)
+    run = next_run(one.cron, one.zone, bot.store.clock())
+    bot.store.unpause(one, user=user, next_at=run.at)
+    return f"Recurring plan {one.id} goes on. Next: {spoken(run.at, one.zone)}."
+
+
+def _remove(bot: Bot, one: Recurring, more: str, user: str) -> str:
+    _own(bot, one, user)
+    bot.store.retire(one, user=user)
+    return f"Recurring plan {one.id} is removed. Plans that it has asked for stay as they are."
+
+
+def _approve(bot: Bot, one: Recurring, more: str, user: str) -> str:
+    """A standing approval of exactly the plan of the newest run."""
+    said, now = APPROVE.match(more.rstrip()), bot.store.clock()
+    if not said:
+        raise SignoffError(USAGE)
+    plan_id = bot.store.latest_run(one)
+    if not plan_id:
+        raise SignoffError("It has not been planned yet. Its first run asks; then an approval can stand.")
+    view, allowed = bot.store.view(plan_id), bot.config.policy.standing
+    actor = bot.demand(user, "approve", view)
+    if not allowed.runs or view.risk not in allowed.risks:
+        raise NotAllowed(f"Policy allows no standing approval for {view.risk} risk; each run asks.")
+    if view.demands.second_factor:
+        raise NotAllowed("Each approval of this plan needs a second factor, so each run asks.")
+    if view.spec is None or any(step.schedule.not_before for step in view.spec.steps):
+        raise NotAllowed("Its steps have times of their own, which are others at each run; so each run asks.")
+    last = now + timedelta(days=allowed.days)
+    until = datetime.fromisoformat(said["until"]).replace(tzinfo=UTC) if said["until"] else last
+    grant = Grant(view.digest, min(int(said["runs"] or allowed.runs), allowed.runs), min(until, last))
+    if grant.runs < 1 or grant.until <= now:
+        raise SignoffError("That would allow nothing. Please name at least one run, and a day to come.")
+    bot.store.stand(one, grant, team=actor.team, user=actor.user, policy=bot.config.version())
+    return (
+        f"Your approval stands for {grant.runs} runs of recurring plan {one.id}, "
+        f"until {grant.until:%d %b %Y}, as long as its plan stays digest `{grant.digest[:12]}`."
+    )
+
+
+ACTS: dict[str, Callable[[Bot, Recurring, str, str], str]] = {
+    "pause": _pause,
+    "resume": _resume,
+    "remove": _remove,
+    "approve": _approve,
+}

@@ -1,1 +1,0 @@
-"""What people do in Slack, each as one verb of the store."""

@@ -1,0 +1,27 @@
+"""The Web API methods the bot uses, with Slack's answers and error codes. Any other is unknown."""
+
+from bot.local.api import chat as api_chat
+from bot.local.api import files as api_files
+from bot.local.api import people as api_people
+from bot.local.api import views as api_views
+from bot.local.api.context import Method, Parts, decoded
+from bot.local.shapes import Json, Refused
+
+# Everything the bot calls; a test holds this against the calls in its code.
+METHODS: dict[str, Method] = api_chat.METHODS | api_views.METHODS | api_files.METHODS | api_people.METHODS
+
+
+class WebApi:
+    """Finds the method and shapes the answer."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+
+    def call(self, name: str, arguments: Json) -> Json:
+        if name not in METHODS:
+            return {"ok": False, "error": "unknown_method", "req_method": name}
+        try:
+            return {"ok": True} | METHODS[name](self._parts, decoded(arguments))
+        except Refused as refused:
+            details = {"response_metadata": {"messages": list(refused.messages)}} if refused.messages else {}
+            return {"ok": False, "error": refused.code} | details

@@ -1,0 +1,1 @@
+"""A person or a look at the workspace, by a script."""

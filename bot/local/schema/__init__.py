@@ -1,0 +1,1 @@
+"""What Slack accepts, field by field."""

@@ -1,0 +1,159 @@
+"""Texts, buttons and inputs, field by field. What is not written here is refused."""
+
+from typing import Any
+
+from bot.local.schema.checks import (
+    Check,
+    Wrong,
+    among,
+    between,
+    boolean,
+    both,
+    list_of,
+    matching,
+    one_of,
+    record,
+    string,
+    typed,
+)
+
+
+def text(most: int) -> Check:
+    return among({"plain_text": plain(most), "mrkdwn": mrkdwn(most)})
+
+
+def plain(most: int) -> Check:
+    return typed("plain_text", {"text": string(most)}, {"emoji": boolean})
+
+
+def mrkdwn(most: int) -> Check:
+    return typed("mrkdwn", {"text": string(most)}, {"verbatim": boolean})
+
+
+def _initial_is_an_option(value: Any, path: str) -> None:
+    chosen = value.get("initial_options", [value["initial_option"]] if "initial_option" in value else [])
+    if any(option not in value["options"] for option in chosen):
+        raise Wrong(path, "initial options must be among the options")
+
+
+ID = string(255)
+CONFIRM = record(
+    {"title": plain(100), "text": text(300), "confirm": plain(30), "deny": plain(30)},
+    {"style": one_of("primary", "danger")},
+)
+BUTTON = typed(
+    "button",
+    {"text": plain(75)},
+    {
+        "action_id": ID,
+        "value": string(2000),
+        "url": string(3000),
+        "style": one_of("primary", "danger"),
+        "confirm": CONFIRM,
+        "accessibility_label": string(75),
+    },
+)
+
+
+def _option(label: Check) -> Check:
+    return record({"text": label, "value": string(150)}, {"description": text(75)})
+
+
+_ANY = {"action_id": ID, "confirm": CONFIRM, "focus_on_load": boolean}
+_LISTED = _ANY | {"placeholder": plain(150)}
+SELECT = both(
+    typed(
+        "static_select",
+        {"options": list_of(_option(plain(75)), 100)},
+        _LISTED | {"initial_option": _option(plain(75))},
+    ),
+    _initial_is_an_option,
+)
+RADIO = both(
+    typed(
+        "radio_buttons",
+        {"options": list_of(_option(text(75)), 10)},
+        _ANY | {"initial_option": _option(text(75))},
+    ),
+    _initial_is_an_option,
+)
+CHECKBOXES = both(
+    typed(
+        "checkboxes",
+        {"options": list_of(_option(text(75)), 10)},
+        _ANY | {"initial_options": list_of(_option(text(75)), 10)},
+    ),
+    _initial_is_an_option,
+)
+TIME = typed(
+    "timepicker",
+    {},
+    _LISTED
+    | {"initial_time": matching(r"([01]\d|2[0-3]):[0-5]\d", "a time as HH:mm"), "timezone": string(64)},
+)
+DATE = typed(
+    "datepicker", {}, _LISTED | {"initial_date": matching(r"\d{4}-\d\d-\d\d", "a date as YYYY-MM-DD")}
+)
+_DIGITS = matching(r"-?\d+(\.\d+)?", "a number in a string")
+_DISPATCH = record(
+    {"trigger_actions_on": list_of(one_of("on_enter_pressed", "on_character_entered"), 2)},
+)
+
+
+def _instant(value: Any, path: str) -> None:
+    # Ten digits: seconds since 1970, as Slack's own rule has it.
+    if isinstance(value, bool) or not isinstance(value, int) or len(str(value)) != 10:
+        raise Wrong(path, "must be a UNIX timestamp of 10 digits")
+
+
+TEXT_INPUT = typed(
+    "plain_text_input",
+    {},
+    {
+        "action_id": ID,
+        "initial_value": string(3000, 0),
+        "multiline": boolean,
+        "min_length": between(0, 3000),
+        "max_length": between(1, 3000),
+        "placeholder": plain(150),
+        "focus_on_load": boolean,
+        "dispatch_action_config": _DISPATCH,
+    },
+)
+NUMBER_INPUT = typed(
+    "number_input",
+    {"is_decimal_allowed": boolean},
+    {
+        "action_id": ID,
+        "initial_value": _DIGITS,
+        "min_value": _DIGITS,
+        "max_value": _DIGITS,
+        "placeholder": plain(150),
+        "focus_on_load": boolean,
+        "dispatch_action_config": _DISPATCH,
+    },
+)
+DATETIME = typed("datetimepicker", {}, _ANY | {"initial_date_time": _instant})
+PEOPLE = typed(
+    "multi_users_select",
+    {},
+    _LISTED | {"initial_users": list_of(ID, 100, least=0), "max_selected_items": between(1, 100)},
+)
+_CHOICES = {
+    "static_select": SELECT,
+    "radio_buttons": RADIO,
+    "checkboxes": CHECKBOXES,
+    "timepicker": TIME,
+    "datepicker": DATE,
+}
+ACTION = among({"button": BUTTON, "datetimepicker": DATETIME, **_CHOICES})
+ACCESSORY = among({"button": BUTTON, "multi_users_select": PEOPLE, **_CHOICES})
+INPUT = among(
+    {
+        "plain_text_input": TEXT_INPUT,
+        "number_input": NUMBER_INPUT,
+        "datetimepicker": DATETIME,
+        "multi_users_select": PEOPLE,
+        **_CHOICES,
+    }
+)

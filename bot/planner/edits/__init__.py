@@ -1,0 +1,1 @@
+"""Changes of a plan, as documents. Pure."""

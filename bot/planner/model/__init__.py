@@ -1,0 +1,1 @@
+"""The model: what it is told, and what it may answer."""

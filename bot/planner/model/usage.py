@@ -1,0 +1,78 @@
+"""What a model costs, and the ways in which it can fail, each with a sentence for the person."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from bot.planner.model.prompt import plain
+from storage.contract.capability import Document
+from storage.errors import Issue, SignoffError
+
+FAULTS = {
+    400: "The model's API does not accept how I ask; an administrator should look at the model's settings.",
+    401: "The model's API does not accept my key; an administrator should check ANTHROPIC_API_KEY.",
+    403: "The model's API does not let my key use this model; an administrator should check both.",
+    404: "The model's API does not know the configured model; an administrator should check its name.",
+    413: "The request is too large for the model; please say it more briefly.",
+    429: "The model's API has too much to do for us just now; please try again in a few minutes.",
+}
+
+
+class ModelFailed(SignoffError):
+    """No answer of use; the sentence says why. The runbooks may still serve."""
+
+
+class ModelRefused(ModelFailed):
+    """The model will not answer; the same request would get the same answer."""
+
+
+class ModelTruncated(ModelFailed):
+    """The answer did not fit."""
+
+
+class ModelUnavailable(ModelFailed):
+    """The model could not be asked, or did not answer in time."""
+
+
+class ModelInvalid(ModelFailed):
+    """The model never gave an answer that holds."""
+
+    def __init__(self, why: str, issues: Sequence[Issue] = ()) -> None:
+        super().__init__("\n".join([why, *(f"• {plain(str(issue))}" for issue in issues[:5])]))
+        self.issues = tuple(issues)
+
+
+class Price(Document):
+    """USD per million tokens; writing and reading the cache cost a share of fresh input."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    write: float = Field(default=1.25, ge=0)
+    read: float = Field(default=0.1, ge=0)
+
+
+PRICES = {
+    "claude-fable-5-2": Price(input=8, output=40),
+    "claude-opus-5-5": Price(input=4, output=20, read=0.05),
+    "claude-sonnet-5-5": Price(input=2, output=10, read=0.05),
+    "claude-haiku-5-5": Price(input=0.1, output=0.5),  # our prompts stay below its dearer tier
+}
+
+
+def cost(usd: float) -> str:
+    """What thinking about a plan has cost, as the card says it; "" when no model was asked."""
+    if usd <= 0:
+        return ""
+    return "thinking cost less than 0.01 USD" if usd < 0.01 else f"thinking cost {usd:.2f} USD"
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one call cost, in tokens and in USD."""
+
+    input: int
+    output: int
+    written: int
+    read: int
+    usd: float

@@ -1,0 +1,1 @@
+"""How a plan goes on after a step. Pure."""

@@ -1,0 +1,1 @@
+"""Plans with slots: without a model they are the planner."""

@@ -1,0 +1,216 @@
+"""Runbooks: plans with slots, chosen by triggers an operator wrote. Without a model they are the planner."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import Field, ValidationError, model_validator
+
+from bot.planner.runbooks.matching import Triggers, masked, ranked, unplannable
+from bot.planner.runbooks.questions import Field as Asked
+from bot.planner.runbooks.questions import Missing, Offer
+from bot.planner.runbooks.questions import NoPlan as NoPlan  # whoever plans by runbook catches it
+from bot.planner.runbooks.slots import Slot, exact, leftover, names_of, take
+from storage.config import SignoffConfig
+from storage.contract.capability import Document
+from storage.contract.spec import PlanSpec
+from storage.errors import BadConfig
+
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+class Example(Document):
+    """A request that must become this runbook's plan, and what each slot must then hold."""
+
+    say: str
+    slots: dict[str, str] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _plain(cls, given: Any) -> Any:
+        return {"say": given} if isinstance(given, str) else given
+
+    def __str__(self) -> str:
+        return self.say
+
+
+class Runbook(Document):
+    """A reusable plan. `never` are requests that must not choose it."""
+
+    id: str
+    title: str
+    examples: tuple[Example, ...]
+    never: tuple[str, ...] = ()
+    triggers: Triggers
+    slots: dict[str, Slot]
+    plan: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan document and where it came from."""
+
+    spec: PlanSpec
+    note: str
+    runbook: str = ""
+    slots: tuple[tuple[str, str], ...] = ()
+
+
+def read(paths: Iterable[Path]) -> list[Runbook]:
+    """Every runbook of these folders; a broken one is named."""
+    files = sorted(file for path in paths for file in path.glob("*.yml"))
+    return [parse(file.name, _text(file)) for file in files]
+
+
+def parse(name: str, text: str) -> Runbook:
+    try:
+        return Runbook.model_validate(yaml.safe_load(text))
+    except (yaml.YAMLError, ValidationError) as error:
+        raise BadConfig(f"The runbook {name} cannot be used: {error}") from None
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConfig(f"The runbook {file.name} cannot be used: {error}") from None
+
+
+def plan(
+    text: str, runbooks: Sequence[Runbook], config: SignoffConfig, given: Mapping[str, str] | None = None
+) -> Planned:
+    """The plan of the one runbook whose triggers match; NoPlan otherwise. `given` is what a form answered."""
+    words = " ".join(text.split())
+    if unplannable(words):
+        raise NoPlan(
+            f"I plan only what is plainly asked for; “{words}” is a question or says not to. "
+            f"{_try(words, runbooks)}"
+        )
+    found = [book for book in runbooks if book.triggers.hit(masked(words, config))]
+    if len(found) != 1:
+        which = " or ".join(book.title.lower() for book in found)
+        what = f"That could mean: {which}. Please say which." if found else "I have no runbook for that."
+        raise NoPlan(f"{what} {_try(words, runbooks)}", offers(words, found or runbooks))
+    return fill(found[0], words, config, given or {})
+
+
+def offers(words: str, runbooks: Sequence[Runbook]) -> tuple[Offer, ...]:
+    """What a person may pick from."""
+    best = ranked(words, [(book.id, (book.title, *map(str, book.examples))) for book in runbooks])
+    known = {book.id: book for book in runbooks}
+    return tuple(Offer(id=key, title=known[key].title, example=str(known[key].examples[0])) for key in best)
+
+
+def usable(runbooks: Sequence[Runbook], offered: Collection[tuple[str, str]]) -> list[Runbook]:
+    """Those whose every call some worker offers; a step that `needs` a fact may be left out anyway."""
+    return [book for book in runbooks if _calls(book) <= {*offered}]
+
+
+def outlines(text: str, runbooks: Sequence[Runbook]) -> list[dict[str, Any]]:
+    """The runbooks that come nearest to a request, for a model to read: what operators do in such a case."""
+    near = {offer.id for offer in offers(" ".join(text.split()), runbooks)}
+    return [{"title": book.title, "example": str(book.examples[0]), "plan": book.plan}
+            for book in runbooks if book.id in near]  # fmt: skip
+
+
+def _calls(book: Runbook) -> set[tuple[str, str]]:
+    steps = [*book.plan.get("steps", ()), *book.plan.get("rollback", ())]
+    return {(step["worker"], step["action"]) for step in steps if "needs" not in step}
+
+
+def fill(book: Runbook, text: str, config: SignoffConfig, given: Mapping[str, str]) -> Planned:
+    """The runbook's plan for this request; Missing names every fact that it does not say."""
+    values, rest = dict[str, str](), " ".join(text.split())
+    for name, slot in book.slots.items():
+        said, rest = take(slot, rest, config)
+        values[name] = (exact(slot, given[name], config) if name in given else "") or said or slot.default
+    _demand(book, values, config)
+    when = given["when"] if "when" in given else leftover(book.triggers, rest)
+    values |= {"when": "" if when == "now" else when} | _facts(book, values, config)
+    if values["when"] and not any(_uses(book, name) for name in ("when", "request")):
+        raise NoPlan(
+            f"I do not know what “{values['when']}” means here. For example: `/plan {book.examples[0]}`"
+        )
+    values["request"] = " ".join(text.split())
+    spec = PlanSpec.model_validate(_replaced(_needed(book.plan, values), values, book))
+    kept = tuple((name, values[name]) for name in (*book.slots, "when"))
+    return Planned(spec, f"from the runbook “{book.title}”", book.id, kept)
+
+
+def form(book: Runbook, text: str, config: SignoffConfig) -> tuple[Asked, ...]:
+    """Every fact of a runbook that a person picked: what their words say of it is filled in."""
+    values, rest = dict[str, str](), " ".join(text.split())
+    for name, slot in book.slots.items():
+        said, rest = take(slot, rest, config)
+        values[name] = said or slot.default
+    timed = [Asked(name="when", label="When?", kind="time", value="now")] if _uses(book, "when") else []
+    return (*fields(book, values, config), *timed)
+
+
+def fields(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> tuple[Asked, ...]:
+    """The form of a runbook: what is missing first as a question, what is known as it was understood."""
+    return tuple(_field(name, slot, values.get(name, ""), config) for name, slot in book.slots.items())
+
+
+def _field(name: str, slot: Slot, value: str, config: SignoffConfig) -> Asked:
+    names = names_of(slot, config)
+    kind: Literal["choice", "number", "text"] = "choice" if names else "number" if slot.number else "text"
+    label = slot.ask or f"Which {name}?"
+    return Asked(name=name, label=label, kind=kind, options=tuple(names), value=value)
+
+
+def _demand(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> None:
+    asked = [field for field in fields(book, values, config) if not field.value]
+    if asked:
+        said = " ".join(field.label for field in asked)
+        why = f"{said} For example: `/plan {book.examples[0]}`"
+        raise Missing(why, book.id, fields(book, values, config))
+
+
+def _uses(book: Runbook, name: str) -> bool:
+    return f"{{{name}}}" in repr(book.plan)
+
+
+def _needed(plan: Mapping[str, Any], values: Mapping[str, str]) -> dict[str, Any]:
+    """Without the reads that need a fact which the inventory does not have."""
+    steps = [step for step in plan.get("steps", ()) if "needs" not in step or step["needs"] in values]
+    bare = [{name: value for name, value in step.items() if name != "needs"} for step in steps]
+    return {**plan, "steps": bare}
+
+
+def _facts(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> dict[str, str]:
+    """`{service.database}`: what the inventory says of a slot's value."""
+    return {
+        f"{name}.{field}": value
+        for name, slot in book.slots.items()
+        if slot.inventory
+        for field, value in config.inventory.get(slot.inventory, {}).get(values[name], {}).items()
+        if isinstance(value, str)
+    }
+
+
+def _replaced(value: Any, slots: Mapping[str, str], book: Runbook) -> Any:
+    if isinstance(value, str):
+        whole = re.fullmatch(r"\{(\w+)\}", value)
+        if whole and whole[1] in book.slots and book.slots[whole[1]].number:
+            return int(slots[whole[1]])
+        return re.sub(r"\{([\w.]+)\}", lambda found: _slot(found[1], slots), value)
+    if isinstance(value, dict):
+        return {key: _replaced(inner, slots, book) for key, inner in value.items()}
+    return [_replaced(inner, slots, book) for inner in value] if isinstance(value, list) else value
+
+
+def _slot(name: str, slots: Mapping[str, str]) -> str:
+    if name not in slots:
+        table, _, field = name.partition(".")
+        raise NoPlan(f"The inventory says no “{field}” for this {table}; please add it in signoff.toml.")
+    return slots[name]
+
+
+def _try(words: str, runbooks: Sequence[Runbook]) -> str:
+    near = [offer.example for offer in offers(words, runbooks)]
+    examples = [f"`/plan {one}`" for one in near or [str(book.examples[0]) for book in runbooks[:4]]]
+    return "Try: " + ", ".join(examples) if examples else "No runbooks are configured."

@@ -1,0 +1,1 @@
+"""What happens to a plan, whichever way it was asked for."""

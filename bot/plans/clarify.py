@@ -1,0 +1,105 @@
+"""Ask what is missing before there can be a plan: one form, behind a button on the card. Nothing is lost."""
+
+from collections.abc import Mapping
+
+from bot.context import Bot
+from bot.planner.runbooks import book as runbooks
+from bot.planner.runbooks.book import Planned, Runbook
+from bot.planner.runbooks.questions import Field, Form, Given, Missing, NoPlan, Unclear, answered
+from bot.untrusted import clip, inert
+from storage.errors import Conflict, SignoffError
+from storage.reading.views import PlanView
+
+ROUNDS = 3  # forms for one wish; then the words must be others
+PICK = "runbook"
+
+
+def given(view: PlanView) -> Given:
+    return Given.model_validate_json(view.given) if view.given else Given()
+
+
+def asked(view: PlanView) -> Form | None:
+    return Form.model_validate_json(view.form) if view.form else None
+
+
+def words(view: PlanView) -> str:
+    """The request with what the forms answered, as a model reads it."""
+    return "\n".join([view.text, *given(view).said])
+
+
+def clarify(bot: Bot, view: PlanView, form: Form) -> None:
+    """Put the form before the requester, unless enough was asked."""
+    if given(view).rounds >= ROUNDS:
+        raise SignoffError(form.why)
+    bot.store.clarify(view.id, form.model_dump_json(), questions=[field.label for field in form.fields])
+
+
+def inform(bot: Bot, user: str, view: PlanView, values: Mapping[str, str]) -> dict[str, str]:
+    """A filled form: errors at its fields, or it is planned on."""
+    actor = bot.demand(user, "answer", view)
+    form = asked(view)
+    if form is None:
+        raise Conflict("This question was answered already.")
+    values = {field.name: values.get(field.name, "").strip() for field in form.fields}
+    if wrong := mistakes(bot, view, form, values):
+        return wrong
+    known = answered(given(view), _picked(bot, form, values), values)
+    bot.store.inform(view.id, known.model_dump_json(), user=actor.user, said=known.said)
+    return {}
+
+
+def mistakes(bot: Bot, view: PlanView, form: Form, values: Mapping[str, str]) -> dict[str, str]:
+    """What cannot be used, by field."""
+    book = _book(bot, form.runbook)
+    wrong = {field.name: "Please fill this in." for field in form.fields if not values[field.name]}
+    if wrong or book is None:
+        return wrong or {f.name: "A number, please." for f in form.fields if not _fits(f, values[f.name])}
+    try:
+        runbooks.fill(book, view.text, bot.config, values)
+    except Missing as error:
+        return {field.name: _unknown(book, field, values) for field in error.fields if not field.value}
+    except NoPlan as error:
+        return {form.fields[-1].name: str(error)}
+    return {}
+
+
+def _unknown(book: Runbook, field: Field, values: Mapping[str, str]) -> str:
+    """What was typed is none of them; one that would be."""
+    known = [example.slots[field.name] for example in book.examples if example.slots.get(field.name)]
+    such = f" It looks like {known[0]}." if known else ""
+    return f"I cannot use “{clip(inert(values[field.name]), 60)}” here.{such}"
+
+
+def by_runbook(bot: Bot, view: PlanView) -> Planned:
+    """The runbooks' plan; Unclear when facts are missing, or a person must pick one."""
+    known = given(view)
+    book = _book(bot, known.runbook)
+    try:
+        if book and PICK in known.values:
+            why = f"{book.title}: please look whether I understood this."
+            raise Unclear(Form(why=why, fields=runbooks.form(book, view.text, bot.config), runbook=book.id))
+        if book:
+            return runbooks.fill(book, view.text, bot.config, known.values)
+        return runbooks.plan(view.text, bot.runbooks, bot.config)
+    except Missing as error:
+        raise Unclear(Form(why=str(error), fields=error.fields, runbook=error.runbook)) from None
+    except NoPlan as error:
+        if not error.offers:
+            raise
+        titles = tuple(offer.title for offer in error.offers)
+        pick = Field(name=PICK, label="Which of these do you mean?", kind="choice", options=titles)
+        raise Unclear(Form(why=str(error), fields=(pick,))) from None
+
+
+def _picked(bot: Bot, form: Form, values: Mapping[str, str]) -> Form:
+    """A runbook that was picked by its title is the one that the rest is about."""
+    found = next((book.id for book in bot.runbooks if book.title == values.get(PICK)), "")
+    return form.model_copy(update={"runbook": found}) if found and not form.runbook else form
+
+
+def _book(bot: Bot, key: str) -> Runbook | None:
+    return next((book for book in bot.runbooks if book.id == key), None)
+
+
+def _fits(field: Field, value: str) -> bool:
+    return field.kind != "number" or value.isdigit()

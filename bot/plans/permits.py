@@ -1,0 +1,134 @@
+"""Permits: what may have come between an approval and its step is looked at right before the step starts."""
+
+import logging
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import timedelta
+
+from bot.context import OUTSIDE, Bot
+from bot.people import Unsure
+from bot.policy import apply_rules as rules
+from bot.policy.apply_rules import Case
+from bot.policy.authorize import Refused, authorize, terms, who
+from bot.times.zones import spoken
+from storage.contract.spec import PlanSpec
+from storage.database.tables import Step
+from storage.journal.chain import broken_link
+from storage.plans.lifecycle import Terms
+from storage.reading.views import PlanView
+
+logger = logging.getLogger(__name__)
+
+
+def permit(bot: Bot) -> None:
+    """Fresh leave for each changing step that is due, unless something has come between."""
+    for step in bot.store.unpermitted():
+        view = bot.store.view(step.plan_id)
+        reason = obstacle(bot, view, step)
+        if reason:
+            bot.store.withhold(step.id or 0, reason, actor="bot")
+        else:
+            checked = {"policy": bot.config.version(), "approvers": [*view.approved_by]}
+            bot.store.permit(step.id or 0, actor="bot", checked=checked)
+
+
+def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
+    """What has come between the approval and this step, or "": time, then policy, then people."""
+    if view.spec is None:
+        return "the stored plan cannot be read"
+    if why := forged(bot, view):
+        logger.error("ALARM plan=%s step=%s gets no permit: %s", view.id, step.key, why)
+        return why
+    if why := untimely(bot, case(bot, view.spec, view), step.key, step.timeout, view.overrides):
+        return why
+    asked = today(bot, view.spec, view)
+    try:
+        broken = _unbroken(bot, asked, view) if view.overrides else ""
+        if broken or "approvals" in view.overrides:
+            return broken
+        return stricter(asked, view, len(view.approved_by)) or _unentitled(
+            bot, replace(view, demands=asked.demands, needed=asked.needed)
+        )
+    except Unsure as error:
+        return str(error)
+
+
+def forged(bot: Bot, view: PlanView) -> str:
+    """What in the rows the journal does not bear out, or "": for whoever changes all rows alike."""
+    events, digest = bot.store.events(view.id), view.parent.digest() if view.parent else view.digest
+    if broken_link(events) is not None or bot.store.head(view.id) != (len(events), events[-1].hash):
+        return "its journal was changed behind the bot's back"
+    yes = {event.actor for event in events if event.verb == "approve" and event.data.get("digest") == digest}
+    if not yes or not yes >= {*view.approved_by}:
+        return "the journal knows of no such approval: it was changed behind the bot's back"
+    return ""
+
+
+def today(bot: Bot, spec: PlanSpec, view: PlanView) -> Terms:
+    """What policy would ask for this plan if it were proposed now."""
+    return terms(spec, bot.catalogue(), bot.config, authors=view.authors, now=bot.store.clock())
+
+
+def case(bot: Bot, spec: PlanSpec, view: PlanView) -> Case:
+    now = bot.store.clock()
+    return rules.case(spec, bot.catalogue(), bot.config, requester=view.requester, now=now)
+
+
+def timely(bot: Bot, view: PlanView) -> bool:
+    """Whether neither a freeze nor a closed window stands against any of its steps now."""
+    found, catalogue = case(bot, view.spec, view) if view.spec else None, bot.catalogue()
+    if found is None:
+        return False
+    lasts = {fact.step.id: catalogue.find(fact.step) for fact in found.facts if fact.changes}
+    return not any(untimely(bot, found, key, made.timeout) for key, made in lasts.items() if made)
+
+
+def untimely(bot: Bot, found: Case, key: str, timeout: float, overrides: Collection[str] = ()) -> str:
+    """The freeze or the closed window that this step must wait for, unless it was overridden; or ""."""
+    fact = next(fact for fact in found.facts if fact.step.id == key)
+    freeze = bot.frozen(fact.environment)
+    if freeze and "freeze" not in overrides:
+        until = spoken(freeze.until, freeze.zone)
+        return f"{fact.environment or 'everything'} is frozen until {until}: {freeze.reason}"
+    if "window" in overrides:
+        return ""
+    return rules.closed(found, fact, timedelta(seconds=timeout), bot.store.clock())
+
+
+def stricter(asked: Terms, view: PlanView, given: int) -> str:
+    """What policy asks for today that was not given, or ""."""
+    if asked.demands.denied:
+        return f"the policy does not allow it now: {'; '.join(asked.demands.denied)}"
+    if asked.needed > given:
+        return f"the policy now asks for {asked.needed} approvals, and this has {given}"
+    if asked.demands.second_factor and not (view.demands.second_factor and all(view.factors)):
+        return "the policy now asks for a second factor, and it was approved without one"
+    return ""
+
+
+def _unbroken(bot: Bot, asked: Terms, view: PlanView) -> str:
+    """Why whoever broke the glass could not do so today, or ""."""
+    if asked.demands.denied:
+        return stricter(asked, view, 0)
+    if asked.demands.second_factor and not view.demands.second_factor:
+        return "the policy now asks for a second factor, and the glass was broken without one"
+    if bot.people.outside(view.channel):
+        return OUTSIDE
+    actor = bot.people.actor(view.broken_by, fresh=True)
+    answer = authorize(actor, "break_glass", replace(view, demands=asked.demands), bot.config)
+    return f"an override no longer holds: {answer.reason}" if isinstance(answer, Refused) else ""
+
+
+def _unentitled(bot: Bot, view: PlanView) -> str:
+    """Whose approval would not be given today, by today's rules and today's groups; or ""."""
+    if bot.people.outside(view.channel):
+        return OUTSIDE
+    actors = [bot.people.actor(user, fresh=True) for user in view.approved_by]
+    for actor in actors:
+        answer = authorize(actor, "approve", view, bot.config)
+        if isinstance(answer, Refused):
+            return f"an approval no longer holds: {answer.reason}"
+    for quorum in view.quorums:
+        if quorum.short((actor.user, *actor.groups) for actor in actors):
+            return f"the approvals no longer suffice: {quorum.needed} needed from {who(view, quorum)}"
+    return ""

@@ -1,0 +1,160 @@
+"""After a step: what the review decides about a plan that needs thought, carried out once.
+
+The plan waits as `stalled`, and people may answer first. A decision and its effect are one commit that names
+the event it answers, so a crash in between repeats at most the thinking.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from bot.context import Bot
+from bot.planner.decision import Decision, Progress, Verb, progress
+from bot.planner.model.usage import ModelUnavailable
+from bot.planner.review.gate import Ruling
+from bot.planner.review.ladder import LADDER, Ladder, ask, next_move
+from bot.plans.spending import book, over_budget
+from bot.policy.authorize import terms
+from storage.contract.spec import PlanSpec
+from storage.database.tables import Event
+from storage.errors import Conflict, SignoffError
+from storage.plans.decisions import GUIDE
+from storage.plans.lifecycle import Terms
+from storage.reading.views import PlanView
+
+BROKE = "thinking about it broke on my side; the log has the details"
+
+
+@dataclass(frozen=True)
+class Work:
+    """One plan to think about, and what becomes of it when that leads to a sentence, or breaks."""
+
+    plan_id: int
+    do: Callable[[Bot, int], None]
+    refused: Callable[[Bot, int, str], None]
+    broke: Callable[[Bot, int], None]
+
+
+def reviews(bot: Bot) -> list[Work]:
+    """The plans that need thought."""
+    return [
+        Work(id_, partial(review, look=look), partial(hand_over, look=look), partial(_broken, look=look))
+        for id_, look in bot.store.to_review()
+    ]
+
+
+def review(bot: Bot, plan_id: int, look: int) -> None:
+    """Decide how one plan goes on, and do it."""
+    view, events = bot.store.view(plan_id), bot.store.events(plan_id)
+    said = guidance(events, look)
+    now = progress(view, spent=bot.store.spent(plan_id)[0], guidance=said, failures=failures(events))
+    decision, ruling = next_move(now, history(events), bot.catalogue(), _adviser(bot, view), ladder(now))
+    try:
+        carry_out(bot, view, look, decision, ruling)
+    except SignoffError as error:  # the rows do not allow it; if somebody was faster, this says so, too
+        hand_over(bot, plan_id, str(error), look=look)
+
+
+def carry_out(bot: Bot, view: PlanView, look: int, decision: Decision, ruling: Ruling) -> None:
+    """What the gate ruled becomes rows."""
+    if ruling.way == "needs_approval" and ruling.spec:
+        said = told(view, decision) | {"changes": [*ruling.changes]}
+        asked = _asked(bot, view, ruling.spec)
+        bot.store.decide(view.id, look, said, spec=ruling.spec, terms=asked, changes=ruling.changes)
+        return
+    if ruling.way == "needs_approval":
+        suggested = f"{decision.reason} The planner would {decision.verb}: {'; '.join(ruling.changes)}"
+        decision = decision.model_copy(update={"verb": "ask", "reason": suggested})
+    changes = [f"{decision.verb}: {decision.reason}"] if ruling.spec else []
+    # Where nothing was tried, the failed step's own message has said it all.
+    calm = decision.verb == "ask" and decision.source == "rules" and decision.step and not view.tried
+    quiet = bool(calm) or decision.verb == "continue"
+    bot.store.decide(view.id, look, told(view, decision), spec=ruling.spec, changes=changes, quiet=quiet)
+
+
+def guided(bot: Bot, user: str, view: PlanView, text: str, *, key: str = "") -> None:
+    """Give guidance: a person's own words on how a plan that waits for an answer shall go on.
+
+    Whoever may answer may do so (NotAllowed otherwise); Conflict when the plan does not wait any more. `key`
+    is the step whose failure is answered, "" when none failed. The form's `text` stays in the journal as it
+    was said; the next turn of the planner reads it.
+    """
+    actor = bot.demand(user, "answer", view)
+    if not text.strip():
+        raise SignoffError("Please say in a few words how it shall go on.")
+    bot.store.guide(view.id, text.strip(), user=actor.user, key=key)
+
+
+def hand_over(bot: Bot, plan_id: int, why: str, *, look: int) -> None:
+    """A person's turn, with the reason."""
+    view = bot.store.view(plan_id)
+    decision = ask(progress(view), history(bot.store.events(plan_id)), bot.catalogue())
+    decision = decision.model_copy(update={"reason": f"{decision.reason} ({why})"})
+    bot.store.decide(plan_id, look, told(view, decision))
+
+
+def _broken(bot: Bot, plan_id: int, *, look: int) -> None:
+    """Without any thought, since thinking is what broke."""
+    said = {"verb": "ask", "step": "", "reason": BROKE, "source": "rules", "wait": 0.0}
+    with suppress(Conflict):  # somebody answered meanwhile
+        bot.store.decide(plan_id, look, said)
+
+
+def ladder(now: Progress) -> Ladder:
+    return replace(LADDER, always=now.spec.review == "always")
+
+
+def told(view: PlanView, decision: Decision) -> dict[str, Any]:
+    """The decision as the journal keeps it: which one of how many it is on its rung."""
+    kept = decision.model_dump(mode="json", exclude={"spec", "options"})
+    limit = {"retry": LADDER.retry, "alternative": LADDER.alternative, "simplify": LADDER.simplify}
+    if decision.verb in limit:
+        kept |= {"number": view.tried.count(decision.verb) + 1, "of": limit[decision.verb]}
+    return kept | ({"options": [*decision.options]} if decision.options else {})
+
+
+def history(events: Sequence[Event]) -> list[Decision]:
+    """What was decided since a person last told the planner how to go on: then the ladder stands anew."""
+    last = max((event.seq for event in events if _guides(event)), default=0)
+    decided = [event.data for event in events if event.verb == "decide" and event.seq > last]
+    return [Decision.model_validate({name: data[name] for name in KEPT if name in data}) for data in decided]
+
+
+KEPT = ("verb", "reason", "step", "wait", "source")
+
+
+def guidance(events: Sequence[Event], look: int) -> str:
+    """What a person said, if that is the event to answer."""
+    return next((str(e.data["text"]) for e in events if e.seq == look and _guides(e)), "")
+
+
+def failures(events: Sequence[Event]) -> tuple[str, ...]:
+    """Every failed attempt, also of steps that were left behind."""
+    failed = (event.data for event in events if event.verb in {"fail", "retry"})
+    return tuple(f"{data.get('step')}: {data.get('summary') or data.get('reason', '')}" for data in failed)
+
+
+def _guides(event: Event) -> bool:
+    return event.verb == "answer" and event.data.get("choice") == GUIDE
+
+
+def _adviser(bot: Bot, view: PlanView) -> Callable[..., Decision] | None:
+    """The model, as long as its budgets last."""
+    if bot.advise is None:
+        return None
+    advise = bot.advise
+
+    def asked(now: Progress, before: Sequence[Decision], rungs: Sequence[Verb]) -> Decision:
+        if over := over_budget(bot, view):
+            raise ModelUnavailable(over)
+        return advise(now, before, rungs, partial(book, bot, view))
+
+    return asked
+
+
+def _asked(bot: Bot, view: PlanView, spec: PlanSpec) -> Terms:
+    """What policy asks; at least one person reads what a planner wants to do beyond its mandate."""
+    found = terms(spec, bot.catalogue(), bot.config, authors=(view.requester,), now=bot.store.clock())
+    return replace(found, needed=max(found.needed, 1))

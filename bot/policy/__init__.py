@@ -1,0 +1,1 @@
+"""Who may, and what a plan needs. Pure."""

@@ -1,0 +1,1 @@
+"""The edge: the only rooms that speak to Slack."""

@@ -1,0 +1,141 @@
+"""The Bolt app: what Slack delivers is committed as a row, then acked. Handling happens from the row."""
+
+import logging
+import re
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from slack_bolt import Ack, App, BoltResponse
+from slack_sdk import WebClient
+
+from bot.context import Bot
+from bot.inbox.forms import on_form, onward
+
+logger = logging.getLogger(__name__)
+ANYTHING = re.compile(r".*", re.S)
+PLAN_THIS = "plan_this"  # the message shortcut of manifest.yml
+
+
+def build(client: WebClient, bot: Bot, secret: str = "") -> App:
+    """The only place where listeners are registered. With a signing secret Bolt checks each request."""
+    quiet = logging.getLogger("bot.slack")  # Bolt warns of the token in the environment, which is ours
+    pool = ThreadPoolExecutor(50, "listener")
+    app = App(client=client, logger=quiet, signing_secret=secret or None, listener_executor=pool)
+    app.use(lambda body, next: commit(bot, body, next))
+    for register in (app.command, app.action, app.shortcut, app.event):
+        register(ANYTHING)(acknowledge)
+
+    @app.view(ANYTHING)
+    def submitted(ack: Ack, body: dict[str, Any]) -> None:
+        errors = on_form(bot, body["user"]["id"], body["view"])
+        ack(response_action="errors", errors=errors) if errors else ack(**onward(bot, body["view"]))
+
+    @app.error
+    def broken(error: Exception) -> BoltResponse:
+        # Nothing was committed, so nothing is acked: Slack shows the person that it did not work.
+        logger.error("a delivery could not be taken", exc_info=error)
+        return BoltResponse(status=500)
+
+    return app
+
+
+def acknowledge(ack: Ack) -> None:
+    ack()
+
+
+def commit(bot: Bot, body: dict[str, Any], proceed: Callable[[], Any]) -> Any:
+    """Global middleware: the row first. If it cannot be written this raises, and nothing is acked."""
+    found = delivery(body)
+    if found and found[1] == "reply" and not bot.store.proposal_at(found[2]["channel"], found[2]["thread"]):
+        return proceed()  # talk elsewhere is none of our business, and not kept
+    if found and not sayable(found[2]):
+        raise ValueError("a delivery without the words that it must have")
+    if found and not bot.store.deliver(*found):
+        logger.info("delivered again: %s", found[0])
+    return proceed()
+
+
+def sayable(facts: dict[str, Any]) -> bool:
+    """Whether every word can be kept: one row that cannot be handled would hold up all behind it."""
+    said = [value for value in facts.values() if not isinstance(value, bool)]
+    return all(isinstance(value, str) and "\0" not in value and _whole(value) for value in said)
+
+
+def _whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def delivery(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+    """(key, kind, what handling needs) of a payload; None for what is answered in its ack, or not at all."""
+    if "command" in body:
+        facts = {"user": body["user_id"], "channel": body["channel_id"], "text": body.get("text", "")}
+        facts["trigger"] = body["trigger_id"]
+        return f"command:{body['trigger_id']}", "command", facts
+    if body.get("type") == "block_actions":
+        return _click(body)
+    if body.get("type") == "message_action":
+        return _shortcut(body)
+    if body.get("type") == "event_callback":
+        return _event(body["event"], {who.get("user_id") for who in body.get("authorizations", ())})
+    return None
+
+
+def _event(event: dict[str, Any], us: set[str | None]) -> tuple[str, str, dict[str, Any]] | None:
+    if event.get("type") == "app_home_opened" and event.get("tab") == "home":
+        facts = {"user": event["user"], "channel": event["channel"]}
+        return f"home:{event['user']}:{event['event_ts']}", "home", facts
+    if event.get("type") == "app_mention" or _is_letter(event):
+        facts = {"user": event["user"], "channel": event["channel"], "text": event["text"]}
+        facts |= {"thread": event.get("thread_ts") or event["ts"], "ts": event["ts"]}
+        return f"mention:{event['channel']}:{event['ts']}", "mention", facts
+    if _is_reply(event) and not any(f"<@{user}>" in event["text"] for user in us):
+        facts = {name: event[name] for name in ("user", "channel", "text", "ts")}
+        facts["thread"] = event["thread_ts"]
+        return f"reply:{event['channel']}:{event['ts']}", "reply", facts
+    return None
+
+
+def _is_letter(event: dict[str, Any]) -> bool:
+    """A person's direct message."""
+    return _is_said(event) and event.get("channel_type") == "im"
+
+
+def _is_reply(event: dict[str, Any]) -> bool:
+    """A person's words in a thread; one that mentions us comes as a mention, too."""
+    return _is_said(event) and event.get("thread_ts", event["ts"]) != event["ts"]
+
+
+def _is_said(event: dict[str, Any]) -> bool:
+    """Somebody's new message: not an edit, not a deletion, and not our own."""
+    said = event.get("type") == "message" and "user" in event and "text" in event
+    return said and "subtype" not in event and "bot_id" not in event
+
+
+def _shortcut(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
+    """ "Plan this": somebody's words, asked for by whoever chose the shortcut."""
+    if body.get("callback_id") != PLAN_THIS:
+        return None
+    message, channel = body["message"], body["channel"]["id"]
+    facts = {"user": body["user"]["id"], "channel": channel, "text": message.get("text", "")}
+    facts["thread"] = message.get("thread_ts") or message["ts"]
+    return f"shortcut:{channel}:{message['ts']}:{body['action_ts']}", "mention", facts
+
+
+def _click(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    action, user = body["actions"][0], body["user"]["id"]
+    message, view = body.get("message", {}), body.get("view", {})
+    facts = {
+        "user": user, "action": action["action_id"],
+        "channel": body.get("channel", {}).get("id", "") or view.get("private_metadata", ""),
+        "home": view.get("type") == "home",
+        "value": action.get("value", ""), "trigger": body.get("trigger_id", ""),
+        "thread": message.get("thread_ts", "") if message.get("thread_ts") != message.get("ts") else "",
+    }  # fmt: skip
+    when = action.get("action_ts") or body.get("trigger_id", "")
+    place = message.get("ts") or view.get("id", "")
+    return f"click:{user}:{place}:{action['action_id']}:{when}", "click", facts

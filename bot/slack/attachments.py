@@ -1,0 +1,66 @@
+"""The files that go with a plan's thread: which ones, what stands in them, and what of a disk may be read."""
+
+import re
+import stat
+from pathlib import Path
+
+from bot.cards.long_plan import in_full, named
+from bot.cards.summary import lengthy, results, results_file
+from bot.cards.timeline import timeline
+from storage.database.tables import Event, Message
+from storage.reading.views import PlanView
+from storage.store import Store
+
+LARGEST_LOG = 1_000_000
+
+
+def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[str, str]]:
+    """(key, path) of the files that go with a thread message: logs of a failure; at the end, the timeline."""
+    if kind == "summary" and len(view.steps) > 1 and any(step.started_at for step in view.steps):
+        return [(f"timeline:{view.id}", ""), *([(f"results:{view.id}", "")] if lengthy(view) else [])]
+    key = str(event.data.get("step")) if event and event.verb == "fail" else ""
+    report = view.step(key).report if view.has(key) else None
+    if kind != "outcome" or report is None or event is None:
+        return []
+    return [(f"log:{view.id}:{event.seq}:{n}", path) for n, path in enumerate(report.artifacts[:3]) if path]
+
+
+def content(store: Store, message: Message, view: PlanView, artifacts: Path | None) -> tuple[str, bytes]:
+    """The name and bytes of a file: a step's log by its path, or what is made of the plan."""
+    if message.text:
+        return _log(store, message, artifacts)
+    kind = message.key.partition(":")[0]
+    if kind == "runbook":
+        event = store.event(message.plan_id, message.seq)
+        data = event.data if event else {}
+        return f"{data.get('name', 'runbook')}.yml", str(data.get("text", "")).encode()
+    if kind == "timeline":
+        typical = {(c.worker, c.action): c.typical for c in store.contracts()}
+        known = {s.spec.id: typical.get((s.spec.worker, s.spec.action), 0.0) for s in view.steps}
+        return f"plan-{view.id}-timeline.png", timeline(view, known)
+    name, text = (named(view), in_full(view)) if kind == "plan" else (results_file(view), results(view))
+    return name, store.redact.text(text).encode()
+
+
+def _log(store: Store, message: Message, artifacts: Path | None) -> tuple[str, bytes]:
+    text = read_log(message.text, artifacts) if artifacts else ""
+    kind = re.sub(r"[^\w-]", "", Path(message.text).stem)[:40] or "log"
+    name = message.key.replace("log:", f"{kind}-", 1).replace(":", "-") + ".txt"
+    return name, store.redact.text(text).encode()
+
+
+def read_log(path: str, root: Path) -> str:
+    """The text, if it is a plain file of bounded size under the root; "" for everything else."""
+    try:
+        real = Path(path).resolve(strict=True)
+        facts = real.stat()
+        # A report must not make the bot show a file of its own, such as a key.
+        if (
+            not real.is_relative_to(root.resolve())
+            or not stat.S_ISREG(facts.st_mode)
+            or facts.st_size > LARGEST_LOG
+        ):
+            return ""
+        return real.read_text(encoding="utf-8", errors="replace")
+    except (OSError, ValueError):
+        return ""

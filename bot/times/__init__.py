@@ -1,0 +1,1 @@
+"""Plain-language times, zones, windows, recurrence. Pure."""

@@ -1,0 +1,1 @@
+"""The journal for auditors: export, verify, prune."""

@@ -1,0 +1,188 @@
+"""What may be added to an approved plan without asking again. Pure: dispatch computes it for itself."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from storage.contract.capability import Contract, Document
+from storage.contract.spec import Mandate, PlanSpec, Schedule, StepSpec, UndoSpec, reference
+
+ALLOWANCE = re.compile(
+    r"(?P<worker>[\w-]+)\.(?P<action>\w+)(?P<bounds>(?: \w+=[^\s=]+)*)(?: x(?P<uses>[1-9]\d?))?"
+)
+RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)")
+QUIET = frozenset({"ask", "continue"})  # how an added step may end the plan's own course: not at all
+
+
+class Allowance(Document):
+    """One entry of `mandate.extra`: an action, what each parameter may be, and how often."""
+
+    worker: str
+    action: str
+    bounds: dict[str, tuple[str, ...]]
+    uses: int = 1
+
+    def names(self, step: StepSpec) -> bool:
+        return (self.worker, self.action) == (step.worker, step.action)
+
+    def beyond(self, step: StepSpec, contract: Contract) -> str:
+        """The first parameter that is outside its bounds, or ""."""
+        fields = contract.parameters.get("properties", {})
+        for name, value in step.parameters.items():
+            usual = "default" in fields.get(name, {}) and fields[name]["default"] == value
+            words = self.bounds.get(name, ())
+            if not any(_fits(value, word) for word in words) and (words or not usual):
+                return name
+        return ""
+
+
+def allowance(text: str) -> Allowance:
+    """Read `k8s-deployer.scale service=auth replicas=1..5 x2`; ValueError says what the form is."""
+    found = ALLOWANCE.fullmatch(text)
+    if not found:
+        raise ValueError(
+            f"'{text}' is not of the form 'worker.action name=value name=a|b name=1..5 x2' (x2: two uses)"
+        )
+    given = [part.partition("=") for part in found["bounds"].split()]
+    bounds = {name: tuple(words.split("|")) for name, _, words in given}
+    return Allowance(
+        worker=found["worker"], action=found["action"], bounds=bounds, uses=int(found["uses"] or 1)
+    )
+
+
+def covers(parent: PlanSpec, step: StepSpec, added: Sequence[StepSpec], contract: Contract) -> bool:
+    """Whether this step may run under the parent's approval, with these others added before it."""
+    return stands(parent, step) or not why_not(parent, step, added, contract)
+
+
+def stands(parent: PlanSpec, step: StepSpec) -> bool:
+    """Whether the parent has exactly this step, or has it earlier: a delay is no other step."""
+    own = next((found for found in parent.steps if found.id == step.id), None)
+    return own is not None and (own.digest() == step.digest() or _only_later(own, step))
+
+
+def why_not(parent: PlanSpec, step: StepSpec, added: Sequence[StepSpec], contract: Contract) -> str:
+    """Why the mandate does not cover an added step, or ""."""
+    if isinstance(step, UndoSpec) or any(step.id == s.id for s in (*parent.steps, *parent.rollback)):
+        return "it stands in the place of an approved step"
+    if (contract.hash(), contract.binding(step.parameters)) != (step.contract, step.binding):
+        return "it is not what its worker promises today"
+    if len(added) >= parent.mandate.max_added_steps:
+        return f"the mandate allows {parent.mandate.max_added_steps} added steps"
+    if step.failure_action not in QUIET:
+        return f"its failure would {step.failure_action} the plan"
+    if contract.changes or not parent.mandate.reads:
+        return _not_allowed(parent.mandate, step, added, contract)
+    return _not_said(parent, step, contract)
+
+
+def exceeds(
+    parent: PlanSpec, child: PlanSpec, contracts: Mapping[str, Contract], earlier: Collection[str]
+) -> str:
+    """Why a revision goes beyond what the parent's approval covers, or ""; `earlier` was added before."""
+    added: list[StepSpec] = []
+    for step in (step for step in child.steps if not stands(parent, step)):
+        if why := why_not(parent, step, added, contracts[step.id]):
+            return f"{step.id}: {why}"
+        added.append(step)
+    if len({*earlier, *(step.digest() for step in added)}) > parent.mandate.max_added_steps:
+        return f"the mandate allows {parent.mandate.max_added_steps} added steps in all"
+    return _another(parent, child)
+
+
+def _another(parent: PlanSpec, child: PlanSpec) -> str:
+    """What else of the plan is not as it was approved, or ""."""
+    kept = {step.id for step in child.steps}
+    wanted = [undo.digest() for undo in parent.rollback if undo.undoes in kept]
+    if [undo.digest() for undo in child.rollback] != wanted:
+        return "the rollback is another one"
+    if any(need not in kept for step in child.steps for need in step.depends_on):
+        return "a step is left out that a later one relies on"
+    ends = [(spec.goal, spec.model_dump_json(include={"done_when"})) for spec in (parent, child)]
+    if ends[0] != ends[1] or child.review != parent.review or (child.continues and not parent.continues):
+        return "the goal, or what makes it reached, is another one"
+    return "" if narrower(parent.mandate, child.mandate) else "the mandate has become wider"
+
+
+def narrower(old: Mandate, new: Mandate) -> bool:
+    """Whether the new mandate allows nothing that the old one did not."""
+    return (
+        new.reads <= old.reads
+        and set(new.extra) <= set(old.extra)
+        and new.max_added_steps <= old.max_added_steps
+        and new.max_cost_usd <= old.max_cost_usd
+    )
+
+
+def _not_allowed(mandate: Mandate, step: StepSpec, added: Sequence[StepSpec], contract: Contract) -> str:
+    found = next((a for a in map(allowance, mandate.extra) if a.names(step)), None)
+    if found is None:
+        kind = "changes something" if contract.changes else "reads"
+        return f"it {kind}, and the mandate does not name it"
+    if sum(found.names(other) for other in added) >= found.uses:
+        return f"the mandate allows it {found.uses} times"
+    name = found.beyond(step, contract)
+    return f"the mandate does not allow this {name}" if name else ""
+
+
+def _not_said(parent: PlanSpec, step: StepSpec, contract: Contract) -> str:
+    """What a worker reported must not leave in a parameter: each free value must be an approved one."""
+    said = set(_leaves([found.parameters for found in (*parent.steps, *parent.rollback)]))
+    fields: Mapping[str, Any] = contract.parameters.get("properties", {})
+    for name, value in step.parameters.items():
+        field = fields.get(name, {})
+        if field.get("from_output") or _closed(value, field):
+            continue  # what stands here goes nowhere, or there is no room for a message
+        if reference(value):
+            return f"{name} would carry another step's report"
+        if name in contract.names:
+            if not isinstance(value, str) or value not in contract.names[name]:
+                return f"{name} is not in the inventory"
+        elif not said.issuperset(_leaves(value)):
+            return f"{name} has a value that nobody approved"
+    return ""
+
+
+def _closed(value: Any, field: Mapping[str, Any]) -> bool:
+    """A default, a choice, a switch, or a number between bounds."""
+    if value is None or isinstance(value, bool) or ("default" in field and value == field["default"]):
+        return True
+    if value in field.get("enum", ()) or ("const" in field and value == field["const"]):
+        return True
+    if any(_closed(value, way) for way in field.get("anyOf", ())):
+        return True
+    return isinstance(value, int) and {"minimum", "maximum"} <= field.keys()
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """Every scalar and every key inside a value, as JSON so that 1 is not true."""
+    if isinstance(value, Mapping):
+        if not reference(dict(value)):
+            for key, inner in value.items():
+                yield json.dumps(key)
+                yield from _leaves(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _leaves(inner)
+    else:
+        yield json.dumps(value)
+
+
+def _only_later(old: StepSpec, new: StepSpec) -> bool:
+    same = old.model_copy(update={"schedule": new.schedule}).digest() == new.digest()
+    return same and later(old.schedule, new.schedule)
+
+
+def later(old: Schedule, new: Schedule) -> bool:
+    """Whether the new time only postpones, inside the time that was approved."""
+    begins = new.not_before is not None and (old.not_before is None or new.not_before >= old.not_before)
+    ends = old.not_after is None or (new.not_after is not None and new.not_after <= old.not_after)
+    return begins and ends
+
+
+def _fits(value: Any, word: str) -> bool:
+    limits = RANGE.fullmatch(word)
+    if limits and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(limits[1]) <= value <= float(limits[2])
+    return (value if isinstance(value, str) else json.dumps(value)) == word

@@ -1,0 +1,81 @@
+"""Opening a database so that it keeps its promises."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import DisconnectionError
+
+from storage.database.commit_notices import Ring
+
+PAUSE = 0.5  # seconds in which a connection is not looked at again
+# The last one used comes first: it has the pages and the statements; another one would read them anew.
+WARM: dict[str, Any] = {"pool_use_lifo": True}
+
+
+def open_engine(url: str) -> Engine:
+    """An engine for SQLite (WAL, FULL, immediate writes) or PostgreSQL."""
+    parsed = make_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed.database or "")
+    # Without fresh statistics the planner takes ten thousand due steps for one, and reads and sorts them all.
+    # And what is prepared is planned once: planning what is due would take longer than finding it.
+    options = {"options": "-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan"}
+    engine = create_engine(
+        parsed.set(drivername="postgresql+psycopg"), pool_size=20, connect_args=options, **WARM
+    )
+    event.listen(engine, "checkin", _left)
+    event.listen(engine, "checkout", _look)
+    Ring(engine)
+    return engine
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the schema to the newest revision."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    with engine.execution_options(writes=True).begin() as connection:
+        if engine.dialect.name == "postgresql":  # two processes may start together
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7365676)")
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def _sqlite(path: str) -> Engine:
+    pool = WARM if path else {}  # without a file each thread has its one connection
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    options = {"timeout": 30, "check_same_thread": False}
+    engine = create_engine(f"sqlite:///{path}", connect_args=options, **pool)
+    event.listen(engine, "connect", _pragmas)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _pragmas(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # the driver opens no transaction of its own; `_begin` does
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Connection) -> None:
+    """Writers take the lock at once: a read that turns into a write would lose updates or fail."""
+    writes = connection.get_execution_options().get("writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _left(_driver: Any, record: Any) -> None:
+    record.info["left"] = time.monotonic()
+
+
+def _look(driver: psycopg.Connection[Any], record: Any, _proxy: Any) -> None:
+    """A server that went away is noticed before a statement needs it; a journey, so only after a pause."""
+    if time.monotonic() - record.info.get("left", 0.0) > PAUSE:
+        try:
+            driver.execute("SELECT 1")
+            driver.rollback()
+        except psycopg.OperationalError:
+            raise DisconnectionError from None

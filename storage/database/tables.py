@@ -1,0 +1,353 @@
+"""The rows. Made and moved only by `Store`; everybody else reads views."""
+
+from datetime import UTC, date, datetime
+from typing import Any
+
+from sqlalchemy import JSON, Dialect, Index, UniqueConstraint, text
+from sqlalchemy.types import DateTime, String, Text, TypeDecorator
+from sqlmodel import Field, SQLModel
+
+from storage.contract.states import PlanState, StepState
+
+
+class Moment(TypeDecorator[datetime]):
+    """An instant: aware and in UTC in Python, whatever the database keeps."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.astimezone(UTC) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+
+
+STALE = text("wanted > shown")
+
+
+def moment(**options: Any) -> Any:
+    return Field(sa_type=Moment, **options)
+
+
+def zero() -> Any:
+    return Field(default=0, sa_column_kwargs={"server_default": text("0")})
+
+
+def prose() -> Any:
+    return Field(default="", sa_type=Text, sa_column_kwargs={"server_default": text("''")})
+
+
+def empty() -> Any:
+    return Field(default="", sa_column_kwargs={"server_default": text("''")})
+
+
+class Plan(SQLModel, table=True):
+    """One wish and where it stands."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    state: PlanState = Field(sa_type=String, index=True)
+    version: int = 1  # grows with every move; the card shows one version
+    revision: int = 0  # the current revision's number
+    text: str = Field(sa_type=Text)  # the wish, as said
+    team: str
+    requester: str
+    channel: str
+    thread: str = ""  # where the request was made, when in a thread
+    outcome: str = ""
+    reason: str = Field(default="", sa_type=Text)  # why it is where it is
+    cancelled_by: str = empty()  # who wants it ended, while a step of it still runs
+    form: str = prose()  # what the requester is asked before there can be a plan; "" when nothing
+    given: str = prose()  # what they have answered
+    look: int = zero()  # the event that the review has yet to answer; 0 when none waits for it
+    head: str = ""  # hash of the newest journal event
+    events: int = 0
+    created_at: datetime = moment()
+
+
+class Revision(SQLModel, table=True):
+    """A numbered, frozen document, and what policy asked for it."""
+
+    plan_id: int = Field(foreign_key="plan.id", primary_key=True)
+    number: int = Field(primary_key=True)
+    parent: int = zero()  # the approved revision whose mandate it was made under; 0 when approved itself
+    spec: str = Field(sa_type=Text)
+    digest: str
+    author: str
+    note: str = Field(default="", sa_type=Text)
+    risk: str
+    reasons: list[str] = Field(sa_type=JSON)
+    needed: int
+    approvers: list[str] = Field(sa_type=JSON)
+    authors: list[str] = Field(sa_type=JSON)  # may not approve
+    policy: str  # version of the policy that asked
+    seconds: float  # estimated duration
+    changes: list[str] = Field(sa_type=JSON)  # difference to the revision before, in words
+    demands: str = prose()  # what the rules of policy ask for it, as JSON
+    made_at: datetime = moment()
+    expires_at: datetime = moment()
+
+
+class Approval(SQLModel, table=True):
+    """One person's yes to one digest."""
+
+    __table_args__ = (UniqueConstraint("plan_id", "revision", "team", "user"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int = Field(foreign_key="plan.id", index=True)
+    revision: int
+    digest: str
+    team: str
+    user: str
+    policy: str
+    shown: str = empty()  # hash of the previews that stood on the card
+    held: str = prose()  # who they were then: their own id, and those of the groups that policy names
+    factor: str = empty()  # the second factor that was shown with it: code, signature, or none
+    at: datetime = moment()
+
+
+class Preview(SQLModel, table=True):
+    """What one step would do, as its worker says: made for people before they approve. Never a Step."""
+
+    plan_id: int = Field(foreign_key="plan.id", primary_key=True)
+    revision: int = Field(primary_key=True)
+    key: str = Field(primary_key=True)
+    worker: str
+    action: str
+    state: str = Field(default="wanted", index=True)  # wanted, made, failed
+    text: str = Field(default="", sa_type=Text)
+    basis: str = ""  # hash of what it rests on, "" for nothing
+    at: datetime = moment()
+
+
+class Step(SQLModel, table=True):
+    """One approved step. Exists only because its revision was approved."""
+
+    __table_args__ = (
+        UniqueConstraint("plan_id", "revision", "key"),
+        Index("ix_step_due", "state", "not_before"),
+        Index("ix_step_due_at", "due_at", "id"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int = Field(foreign_key="plan.id")
+    revision: int
+    position: int
+    key: str
+    undo: bool = False
+    digest: str
+    worker: str
+    action: str
+    changes: bool
+    repeat: str
+    timeout: float
+    target: str = ""
+    environment: str = empty()
+    state: StepState = Field(sa_type=String)
+    choice: str = ""
+    attempt: int = 0
+    not_before: datetime | None = moment(default=None)
+    not_after: datetime | None = moment(default=None)
+    start_by: datetime | None = moment(default=None)  # later, it could not end before `not_after`
+    due_at: datetime | None = moment(default=None)  # None while others keep it from starting
+    permit_until: datetime | None = moment(default=None)
+    withheld: str = prose()
+    owner: str = ""
+    lease_until: datetime | None = moment(default=None)
+    basis: str = empty()  # what its preview rested on, until the first attempt has found it unchanged
+    progress: str = empty()  # how far a running attempt is, in its own words
+    overran: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})  # its time
+    probing: bool = False  # an interrupted attempt waits for its probe
+    previous: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
+    report: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    started_at: datetime | None = moment(default=None)
+    ended_at: datetime | None = moment(default=None)
+
+
+class Attempt(SQLModel, table=True):
+    """One try of a step: START is this row, committed before the effect."""
+
+    step_id: int = Field(foreign_key="step.id", primary_key=True)
+    number: int = Field(primary_key=True)
+    owner: str
+    outcome: str = ""
+    report: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    late: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # kept as evidence, changes nothing
+    started_at: datetime = moment()
+    ended_at: datetime | None = moment(default=None)
+
+
+class Target(SQLModel, table=True):
+    """A lock: what a running or unknown step touches."""
+
+    name: str = Field(primary_key=True)
+    step_id: int = Field(foreign_key="step.id", index=True)
+    plan_id: int
+    since: datetime = moment()
+
+
+class Recurring(SQLModel, table=True):
+    """A wish that recurs: at which times of which zone, and when next."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    state: str  # active, paused, removed
+    text: str = Field(sa_type=Text)
+    said: str  # how often, in the person's words
+    cron: str
+    zone: str
+    team: str
+    user: str  # who asked, and so the requester of each run
+    channel: str
+    next_at: datetime | None = moment(default=None, index=True)  # None while it is paused
+    made_at: datetime = moment()
+
+
+class Occurrence(SQLModel, table=True):
+    """One run per recurring plan and local date, whatever the clocks do."""
+
+    recurring_id: int = Field(foreign_key="recurring.id", primary_key=True)
+    day: date = Field(primary_key=True)
+    plan_id: int = Field(default=0, index=True)  # 0: it was missed
+
+
+class Standing(SQLModel, table=True):
+    """One person's yes to several runs of one digest, at one cadence."""
+
+    recurring_id: int = Field(foreign_key="recurring.id", primary_key=True)
+    user: str = Field(primary_key=True)
+    team: str
+    digest: str
+    cron: str
+    zone: str
+    runs_left: int
+    until: datetime = moment()
+    policy: str
+    at: datetime = moment()
+
+
+class Stop(SQLModel, table=True):
+    """The kill switch, by scope."""
+
+    scope: str = Field(primary_key=True)
+    reason: str = Field(sa_type=Text)
+    by: str
+    since: datetime = moment()
+
+
+class Override(SQLModel, table=True):
+    """Somebody broke the glass for one revision; it holds once they have confirmed it."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int = Field(foreign_key="plan.id", index=True)
+    revision: int
+    digest: str
+    user: str
+    parts: str  # what is overridden: window, freeze, approvals
+    reason: str = Field(sa_type=Text)
+    asked_at: datetime = moment()
+    confirmed_at: datetime | None = moment(default=None)
+    reviewed_by: str = ""
+    review: str = Field(default="", sa_type=Text)
+
+
+class System(SQLModel, table=True):
+    """The head of the journal of what belongs to no plan; one row."""
+
+    id: int = Field(default=1, primary_key=True)
+    head: str = ""
+    events: int = 0
+
+
+class Factor(SQLModel, table=True):
+    """A person's second factor. Only the bot has the key that opens the secret."""
+
+    user: str = Field(primary_key=True)
+    sealed: str = Field(sa_type=Text)
+    counter: int  # of the newest code that was used: it and those before it count no more
+    failures: int  # wrong codes in a row
+    enrolled_at: datetime = moment()
+
+
+class Spending(SQLModel, table=True):
+    """What one call of the model cost; budgets are sums over these rows."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int
+    user: str
+    model: str
+    usd: float
+    at: datetime = moment(index=True)
+
+
+class Capability(SQLModel, table=True):
+    """A worker's action as published by a workers process."""
+
+    worker: str = Field(primary_key=True)
+    action: str = Field(primary_key=True)
+    contract: dict[str, Any] = Field(sa_type=JSON)
+    hash: str
+    seen_at: datetime = moment()
+
+
+class Process(SQLModel, table=True):
+    """A sign of life."""
+
+    name: str = Field(primary_key=True)
+    kind: str
+    release: str
+    started_at: datetime = moment()
+    seen_at: datetime = moment()
+
+
+class Event(SQLModel, table=True):
+    """The journal: one hash chain per plan (and one for the system, plan 0)."""
+
+    __table_args__ = (UniqueConstraint("plan_id", "seq"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int
+    seq: int
+    at: datetime = moment()
+    verb: str
+    actor: str
+    data: dict[str, Any] = Field(sa_type=JSON)
+    prev: str
+    hash: str
+
+
+class Delivery(SQLModel, table=True):
+    """Something Slack delivered: committed before it is acked, handled once."""
+
+    key: str = Field(primary_key=True)
+    id: int = Field(index=True)
+    kind: str
+    body: dict[str, Any] = Field(sa_type=JSON)
+    received_at: datetime = moment()
+    handled_at: datetime | None = moment(default=None, index=True)
+
+
+class Message(SQLModel, table=True):
+    """The outbox: something Slack shall show. Stale while `wanted` is ahead of `shown`."""
+
+    __table_args__ = (
+        UniqueConstraint("key"),
+        Index("ix_message_stale", "id", sqlite_where=STALE, postgresql_where=STALE),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    plan_id: int = Field(default=0, index=True)
+    key: str
+    kind: str
+    channel: str
+    user: str = ""  # whom a whisper is for, or whose act a notice tells of
+    ts: str = ""
+    seq: int = zero()  # of the event it tells of
+    step: str = ""  # the step it is about, if one
+    text: str = Field(default="", sa_type=Text)
+    urgent: bool = False
+    wanted: int = 1
+    shown: int = 0
+    sending: int = 0  # the version a call is under way for; looked up after a crash
+    tries: int = 0
+    not_before: datetime = moment()
+    problem: str = Field(default="", sa_type=Text)

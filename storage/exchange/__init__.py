@@ -1,0 +1,1 @@
+"""What lies between the processes and Slack: deliveries, the outbox, capabilities."""

@@ -1,0 +1,1 @@
+"""What a move leaves behind, linked by hashes."""

@@ -1,0 +1,100 @@
+"""What a monitor asks: figures read from rows, as Prometheus reads them (text format 0.0.4)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, select
+from sqlmodel import col
+
+from storage.contract.states import BUSY, PlanState
+from storage.database.tables import Attempt, Delivery, Message, Plan, Spending, Step, Stop
+from storage.settling.settle import CURRENT
+from storage.steps.due import PENDING, PERMITTED
+from storage.store import Store
+
+OUTCOMES = ("succeed", "fail", "retry", "lost", "unknown", "cancel")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure, by the value of its label; a figure without a label has the value under ""."""
+
+    name: str
+    kind: str
+    meaning: str
+    values: Mapping[str, float]
+    label: str = ""
+
+
+def figures(store: Store) -> list[Figure]:
+    """Everything that a monitor may want to know. Rows are the truth, so every process says the same."""
+    now = store.clock()
+    with store._read() as c:
+        return [*_work(c, now), *_talk(c, now)]
+
+
+def told(found: Iterable[Figure]) -> str:
+    return "".join(line + "\n" for figure in found for line in _lines(figure))
+
+
+def _lines(figure: Figure) -> Iterable[str]:
+    yield f"# HELP {figure.name} {figure.meaning}"
+    yield f"# TYPE {figure.name} {figure.kind}"
+    for value, number in figure.values.items():
+        label = f'{{{figure.label}="{_escaped(value)}"}}' if figure.label else ""
+        yield f"{figure.name}{label} {number:.10g}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _work(c: Connection, now: datetime) -> Iterable[Figure]:
+    plans = select(col(Plan.state), func.count()).group_by(col(Plan.state))
+    yield Figure("signoff_plans", "gauge", "Plans by state.", _counted(c, plans, PlanState), "state")
+    steps = select(col(Step.state), func.count()).where(col(Step.state).in_(BUSY)).group_by(col(Step.state))
+    yield Figure(
+        "signoff_steps", "gauge", "Steps that run or are unknown.", _counted(c, steps, sorted(BUSY)), "state"
+    )
+    oldest = select(func.min(col(Step.due_at))).join(Plan, CURRENT).where(*PENDING, PERMITTED)
+    late = {"": _age(c.execute(oldest, {"now": now}).scalar_one(), now)}
+    yield Figure(
+        "signoff_start_lateness_seconds", "gauge", "How long a step could have started by now.", late
+    )
+    tries = select(col(Attempt.outcome), func.count()).where(col(Attempt.outcome).in_(OUTCOMES))
+    ended = _counted(c, tries.group_by(col(Attempt.outcome)), OUTCOMES)
+    meaning = "Attempts by how they ended: retry will be tried again, lost was recovered from a dead process."
+    yield Figure("signoff_attempts_total", "counter", meaning, ended, "outcome")
+    stops = {"": c.execute(select(func.count()).select_from(Stop)).scalar_one()}
+    yield Figure("signoff_stops", "gauge", "Scopes that are stopped.", stops)
+
+
+def _talk(c: Connection, now: datetime) -> Iterable[Figure]:
+    stale = select(func.count(), func.min(col(Message.not_before))).where(
+        col(Message.wanted) > col(Message.shown)
+    )
+    count, oldest = c.execute(stale).one()
+    yield Figure(
+        "signoff_outbox_messages", "gauge", "Messages that Slack does not show as wanted.", {"": count}
+    )
+    lag = {"": _age(oldest, now)}
+    yield Figure("signoff_outbox_lag_seconds", "gauge", "How long the oldest of them could have gone.", lag)
+    waiting = select(func.count()).select_from(Delivery).where(col(Delivery.handled_at).is_(None))
+    unhandled = {"": c.execute(waiting).scalar_one()}
+    yield Figure(
+        "signoff_deliveries_unhandled", "gauge", "What Slack delivered and nobody handled.", unhandled
+    )
+    spent = select(col(Spending.model), func.sum(col(Spending.usd))).group_by(col(Spending.model))
+    cost = {model: float(usd) for model, usd in c.execute(spent)}
+    yield Figure("signoff_model_usd_total", "counter", "What the models have cost.", cost, "model")
+
+
+def _counted(c: Connection, query: Select[Any, int], names: Iterable[str]) -> dict[str, float]:
+    """Every name has a value: a figure that comes and goes cannot be watched."""
+    return {str(name): 0 for name in names} | {str(name): count for name, count in c.execute(query)}
+
+
+def _age(moment: datetime | None, now: datetime) -> float:
+    return max(0.0, (now - moment).total_seconds()) if moment else 0.0

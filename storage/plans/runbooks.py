@@ -1,0 +1,22 @@
+"""A plan that went well is kept as a runbook: who did it, and what the runbook says, are on record."""
+
+from storage.contract.states import PlanState
+from storage.database.tables import Message
+from storage.errors import Conflict
+from storage.plans.lifecycle import PlanVerbs
+
+
+class Saving(PlanVerbs):
+    """save."""
+
+    def save(self, plan_id: int, name: str, text: str, *, user: str, kept: bool) -> None:
+        """Tell the thread of a runbook made from this plan; not `kept` in a folder, it is attached."""
+        with self._write() as c:
+            plan = self._touch(c, plan_id)
+            if (plan.state, plan.outcome) != (PlanState.done, "succeeded"):
+                raise Conflict("Only a plan that went well becomes a runbook.")
+            seq, data = plan.events + 1, {"name": name, "text": text, "kept": kept}
+            self._note(c, plan, "save", actor=user, data=data)
+            if not kept:
+                key = f"runbook:{plan_id}:{seq}"
+                self._queue(c, Message(plan_id=plan_id, key=key, kind="file", channel=plan.channel, seq=seq))

@@ -1,0 +1,1 @@
+"""Views and counts: nothing moves here."""

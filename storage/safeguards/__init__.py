@@ -1,0 +1,1 @@
+"""What holds a plan back: the kill switch, second factors, budgets."""

@@ -1,0 +1,1 @@
+"""The verbs of a step: what workers may do."""

@@ -1,0 +1,89 @@
+"""Every function that draws for people is listed here and given the worst words: a new one must be, too."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bot import cards
+from bot.cards.card import card, editing, facts, holders, simple
+from bot.cards.clarify_form import clarify_form, questions
+from bot.cards.decision_form import review_form
+from bot.cards.edit_form import edit_form, edit_page
+from bot.cards.escalation import answers, guide_form, takeover_form
+from bot.cards.forms import code_form, glass_form, reject_form
+from bot.cards.long_plan import instead
+from bot.cards.previews import previews
+from bot.cards.save_form import save_button, save_form
+from bot.cards.summary import summary
+from bot.cards.tasks import plan_block
+from bot.planner.runbooks.questions import Field, Form
+from bot.planner.validate import Catalogue
+from storage.reading.views import PlanView
+from tests.bot.cards.test_card import EVIL, harmless, hostile, markup, strings
+from tests.support.fakes import DEPLOY, NOW
+
+FORM = Form(why=EVIL, fields=(Field(name="q1", label=EVIL[:90], kind="text"),), runbook="")
+DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
+    card: lambda view: card(view, NOW)[1],
+    simple: lambda view: simple(view, NOW)[1],
+    facts: lambda view: facts(view, workers=True),
+    holders: lambda view: holders(view, "https://ours.example/"),
+    editing: editing,
+    edit_form: lambda view: edit_form(view, view.spec, Catalogue([DEPLOY])),
+    takeover_form: lambda view: takeover_form(view, view.steps[0], DEPLOY),
+    guide_form: lambda view: guide_form(view, view.steps[0]),
+    answers: lambda view: answers(view, view.steps[0], True),
+    questions: lambda view: questions(view, FORM),
+    clarify_form: lambda view: clarify_form(view, FORM),
+    save_form: save_form,
+    save_button: save_button,
+    code_form: code_form,
+    reject_form: reject_form,
+    glass_form: glass_form,
+    previews: previews,
+    plan_block: lambda view: plan_block(view, NOW, {"details", "output"}, 600),
+    instead: instead,
+    summary: lambda view: summary(view, None),
+    edit_page: lambda view: edit_page(view, view.spec, Catalogue([]), 0),
+    review_form: lambda view: review_form(view, "D1", NOW),
+}
+
+
+def drawing() -> set[str]:
+    """Public functions of bot.cards that draw blocks of a plan; what threads show is tested in test_cards."""
+    found = set()
+    for info in pkgutil.iter_modules(cards.__path__, "bot.cards."):
+        for name, made in inspect.getmembers(importlib.import_module(info.name), inspect.isfunction):
+            signature = inspect.signature(made)
+            takes = [p.annotation for p in signature.parameters.values()][:1] == [PlanView]
+            blocks = "str, typing.Any]" in str(signature.return_annotation)
+            if made.__module__ == info.name and not name.startswith("_") and takes and blocks:
+                found.add(name)
+    return found - {"saved", "asking"}
+
+
+def shown(blocks: Any) -> Any:
+    """Without what stands in a field to be edited: that is the value itself, and goes back as it is."""
+    if isinstance(blocks, dict):
+        return {key: shown(value) for key, value in blocks.items() if key != "initial_value"}
+    return [shown(value) for value in blocks] if isinstance(blocks, list) else blocks
+
+
+def test_every_renderer_is_listed():
+    assert drawing() - {made.__name__ for made in DRAWN} == set()
+    assert len(drawing()) > 12
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("made", DRAWN, ids=lambda made: made.__name__)
+def test_no_renderer_lets_foreign_words_act(made):
+    view = replace(hostile(EVIL), digest="d" * 64)
+    blocks = DRAWN[made](view)
+
+    assert all(harmless(found.replace("<https://ours.example/", "")) for found in markup(blocks))
+    assert not any("\u202e" in text or "\u200b" in text for text in strings(shown(blocks)))

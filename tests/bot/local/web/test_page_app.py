@@ -1,0 +1,342 @@
+"""The page beyond a channel, in a real browser: home tab, direct messages, menus, stacked forms, files."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from slack_bolt import App
+from slack_sdk import WebClient
+
+from bot.local.schema.blocks import MESSAGE_BLOCKS
+from bot.local.server import LocalSlack
+from bot.local.shapes import Channel, Group, Member, Shortcut
+from tests.support.browser import chromium, shot
+from tests.support.local_kit import Json, actions, button, connected, field, home, modal, picture, plain
+
+pytestmark = pytest.mark.browser
+
+LOG = "".join(f"line {number}\n" for number in range(1, 31))
+CHOICE = {"type": "radio_buttons", "options": [{"text": plain("Back up"), "value": "backup"}]}
+PEOPLE = {"type": "multi_users_select"}
+WHEN = {"type": "datetimepicker"}
+
+
+def header(text: str) -> Json:
+    return {"type": "header", "text": plain(text)}
+
+
+def form(*steps: str) -> Json:
+    fields = [field(f"note-{name}", {"type": "plain_text_input"}, optional=True) for name in steps]
+    more = [field("who", PEOPLE, optional=True), field("when", WHEN, optional=True)]
+    return modal("Edit the plan", *fields, *more)
+
+
+def on_home(event: Json, client: WebClient) -> None:
+    if event["tab"] == "home":
+        blocks = (header(f"Waiting for {event['user']}"), actions("edit"))
+        client.views_publish(user_id=event["user"], view=home(*blocks))
+
+
+def on_edit(ack: Any, body: Json, client: WebClient) -> None:
+    ack()
+    client.views_open(trigger_id=body["trigger_id"], view=form("one", "two"))
+
+
+def on_form(ack: Any, body: Json) -> None:
+    said = body["view"]["state"]["values"].get("note-one", {}).get("value", {}).get("value")
+    answers = {
+        "turn": {"response_action": "update", "view": form("two", "one")},
+        "more": {"response_action": "push", "view": modal("Runbooks", field("runbook", CHOICE))},
+    }
+    ack(**answers.get(said, {}))
+
+
+def on_shortcut(ack: Any, body: Json, client: WebClient) -> None:
+    ack()
+    where = {"channel": body["channel"]["id"], "thread_ts": body["message"]["ts"]}
+    client.chat_postMessage(**where, text="Planning from this message")
+
+
+def on_message(event: Json, client: WebClient) -> None:
+    if event.get("channel_type") == "im" and "bot_id" not in event:
+        client.chat_postMessage(channel=event["channel"], text=f"You wrote: {event['text']}")
+
+
+def listen(app: App) -> None:
+    app.event("app_home_opened")(on_home)
+    app.event("message")(on_message)
+    app.action("edit")(on_edit)
+    app.shortcut("plan_this")(on_shortcut)
+    app.view("form")(on_form)
+
+
+@pytest.fixture(scope="module")
+def slack() -> Iterator[LocalSlack]:
+    with LocalSlack(
+        members=[Member("U0ANN", "ann", "Ann Lee"), Member("U0BOB", "bob", "Bob Ray")],
+        channels=[Channel("C0OPS", "ops"), Channel("C0SHOP", "shop", is_ext_shared=True)],
+        groups=[Group("S0ONCALL", "on-call", "On call", ("U0ANN",))],
+        shortcuts=[Shortcut("plan_this", "Plan this")],
+    ) as running:
+        app = App(client=WebClient(running.bot_token, base_url=running.api_url))
+        listen(app)
+        with connected(running, app):
+            yield running
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    expect.set_options(timeout=20_000)
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def api(slack: LocalSlack) -> WebClient:
+    return WebClient(slack.bot_token, base_url=slack.api_url)
+
+
+@pytest.fixture
+def page(slack: LocalSlack, browser: Browser) -> Iterator[Page]:
+    slack.client().clear()
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    wrongs: list[str] = []
+    page.on("pageerror", lambda error: wrongs.append(str(error)))
+    page.on("console", lambda message: wrongs.append(message.text) if message.type == "error" else None)
+    page.goto(slack.page_url)
+    expect(page.get_by_test_id("guide")).to_be_visible()
+    yield page
+    context.close()
+    assert wrongs == []
+
+
+def open_app(page: Page) -> None:
+    page.locator("[data-room=app]").click()
+
+
+def test_everybody_has_a_home_tab_of_their_own(page: Page) -> None:
+    open_app(page)
+    expect(page.get_by_test_id("home")).to_contain_text("Waiting for U0ANN")
+    page.locator("[data-testid=member][data-user=U0BOB]").click()
+
+    expect(page.get_by_test_id("home")).to_contain_text("Waiting for U0BOB")
+    shot(page, "local-1-home")
+
+
+def test_direct_messages_are_a_tab_of_the_app(page: Page) -> None:
+    open_app(page)
+    page.get_by_test_id("tab-home").press("ArrowRight")
+    expect(page.get_by_test_id("tab-messages")).to_be_focused()
+    page.get_by_test_id("composer").fill("back up auth_prod")
+    page.get_by_test_id("composer").press("Enter")
+
+    expect(page.get_by_test_id("message").last).to_contain_text("You wrote: back up auth_prod")
+    page.locator("[data-testid=member][data-user=U0BOB]").click()
+    expect(page.get_by_test_id("message")).to_have_count(0)
+
+
+def test_what_came_elsewhere_is_counted(page: Page, api: WebClient) -> None:
+    room = page.locator("[data-room=app]")
+    expect(room).to_be_visible()
+    api.chat_postMessage(channel="D0ANN", text="Your plan waits")
+
+    expect(room).to_contain_text("1")
+    room.click()
+    page.get_by_test_id("tab-messages").click()
+    expect(room.locator(".count")).to_have_count(0)
+
+
+def test_a_link_to_a_message_leads_to_its_thread(page: Page, api: WebClient) -> None:
+    root = api.chat_postMessage(channel="C0SHOP", text="The card")["ts"]
+    reply = api.chat_postMessage(channel="C0SHOP", thread_ts=root, text="It is done")["ts"]
+    page_of = f"https://local.slack.com/archives/C0SHOP/p{reply.replace('.', '')}"
+    address = f"{page_of}?thread_ts={root}&cid=C0SHOP"
+    api.chat_postMessage(channel="C0OPS", text=f"See <{address.replace('&', '&amp;')}|the outcome>")
+    page.get_by_test_id("permalink").click()
+
+    expect(page.get_by_test_id("thread")).to_contain_text("It is done")
+    expect(page.locator("header h1").first).to_have_text("# shop")
+
+
+def test_a_message_is_planned_from_its_menu_by_keyboard(page: Page, slack: LocalSlack) -> None:
+    slack.client().person("U0BOB").says("the disk is full")
+    page.get_by_test_id("more").locator("visible=true").press("Enter")
+    expect(page.get_by_test_id("menu-item").first).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("menu-of-message")).to_have_count(0)
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+
+    page.get_by_test_id("replies").click()
+    expect(page.get_by_test_id("thread")).to_contain_text("Planning from this message")
+
+
+def test_a_form_that_is_drawn_again_keeps_what_was_typed_and_where_one_was(page: Page) -> None:
+    open_app(page)
+    page.get_by_role("button", name="edit").click()
+    page.get_by_label("note-one").fill("turn")
+    page.get_by_label("note-one").press("Enter")
+    expect(page.locator("dialog .input").first).to_have_attribute("data-block-id", "note-two")
+
+    expect(page.get_by_label("note-one")).to_have_value("turn")
+    expect(page.get_by_label("note-one")).to_be_focused()
+
+
+def test_stacked_forms_are_left_one_by_one_or_at_once(page: Page) -> None:
+    open_app(page)
+    page.get_by_role("button", name="edit").click()
+    page.get_by_label("note-one").fill("more")
+    page.get_by_test_id("modal-submit").click()
+    expect(page.get_by_test_id("modal-back")).to_be_visible()
+    shot(page, "local-2-stacked")
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("note-one")).to_have_value("more")
+    page.get_by_test_id("modal-submit").click()
+    expect(page.get_by_test_id("modal-back")).to_be_visible()
+    page.get_by_test_id("modal-shut").click()
+
+    expect(page.get_by_test_id("modal")).to_have_count(0)
+    expect(page.get_by_role("button", name="edit")).to_be_focused()
+
+
+def test_people_and_times_are_chosen(page: Page, slack: LocalSlack) -> None:
+    open_app(page)
+    page.get_by_role("button", name="edit").click()
+    page.get_by_test_id("modal").get_by_text("Bob Ray").click()
+    page.locator("[data-block-id=when] input").fill("2027-01-01T02:00")
+    page.get_by_test_id("modal-submit").click()
+
+    expect(page.get_by_test_id("modal")).to_have_count(0)
+
+
+def test_files_are_shown_read_and_downloaded(page: Page, api: WebClient) -> None:
+    root = api.chat_postMessage(channel="C0OPS", text="root")["ts"]
+    given = {"channel": "C0OPS", "thread_ts": root}
+    api.files_upload_v2(**given, filename="timeline.png", content=picture(600, 160), title="Timeline")
+    api.files_upload_v2(
+        **given, filename="tests.log", content=LOG, initial_comment="<!subteam^S0ONCALL> look"
+    )
+    page.get_by_test_id("replies").click()
+    image = page.locator("[data-file='timeline.png'] img")
+    expect(image).to_be_visible()
+    log = page.locator("[data-file='tests.log']")
+    expect(log).not_to_contain_text("line 30")
+    log.get_by_role("button", name="Show all 30 lines").click()
+    expect(log).to_contain_text("line 30")
+    expect(page.get_by_test_id("group")).to_have_text("@on-call")
+    shot(page, "local-3-files")
+    with page.expect_download() as download:
+        log.get_by_test_id("download").click()
+
+    assert download.value.path().read_text() == LOG
+    assert image.evaluate("image => image.naturalWidth") == 600
+
+
+def test_a_shared_and_an_archived_channel_say_so(page: Page, slack: LocalSlack) -> None:
+    page.locator("[data-room=C0SHOP]").click()
+    expect(page.locator("header .badge")).to_have_text("Shared")
+    slack.client().change_channel("C0SHOP", is_archived=True)
+
+    expect(page.get_by_test_id("composer")).to_be_disabled()
+    slack.client().change_channel("C0SHOP", is_archived=False)
+    expect(page.get_by_test_id("composer")).to_be_enabled()
+
+
+def gallery(file_id: str) -> list[Json]:
+    """Every block that a message can hold."""
+    words = {"type": "rich_text_section", "elements": [{"type": "text", "text": "does it"}]}
+    rich = {"type": "rich_text", "elements": [words]}
+    statuses = ("complete", "in_progress", "error", "pending")
+    tasks = [{"task_id": s, "title": f"Step {s}", "status": s, "details": rich} for s in statuses]
+    cells = [[{"type": "raw_text", "text": f"{row}.{cell}"} for cell in range(3)] for row in range(3)]
+    said = {"type": "section", "text": {"type": "mrkdwn", "text": "*Bold*, `code`, <@U0BOB>"}}
+    inside = {"type": "container", "title": plain("Preview"), "is_collapsible": True, "child_blocks": [said]}
+    options = [{"text": plain(name), "value": name} for name in ("one", "two")]
+    kinds = ("static_select", "radio_buttons", "checkboxes")
+    choices = [{"type": kind, "action_id": kind, "options": options} for kind in kinds]
+    pickers = [{"type": k, "action_id": k} for k in ("timepicker", "datepicker", "datetimepicker")]
+    return [
+        header("Every block"),
+        {"type": "plan", "title": "Deploy auth-service", "tasks": tasks},
+        said | {"accessory": button("accessory")},
+        {"type": "context", "elements": [{"type": "mrkdwn", "text": "Risk: high"}]},
+        {"type": "divider"},
+        rich,
+        {"type": "table", "rows": cells},
+        inside,
+        {"type": "image", "alt_text": "A timeline", "slack_file": {"id": file_id}},
+        {"type": "actions", "elements": [*choices, *pickers]},
+        actions("approve", "reject"),
+    ]
+
+
+def test_every_block_is_drawn(page: Page, api: WebClient) -> None:
+    file = api.files_upload_v2(filename="timeline.png", content=picture(600, 160))["file"]
+    blocks = gallery(file["id"])
+    api.chat_postMessage(channel="C0OPS", text="gallery", blocks=blocks)
+    message = page.get_by_test_id("message")
+    expect(message.get_by_test_id("image").locator("img")).to_be_visible()
+    page.set_viewport_size({"width": 1280, "height": 1500})
+    shot(page, "local-6-gallery")
+
+    assert {block["type"] for block in blocks} == MESSAGE_BLOCKS
+    expect(message.locator(".unknown")).to_have_count(0)
+
+
+UNNAMED = re.compile(
+    r"^\s*- (button|link|textbox|combobox|checkbox|radio|radiogroup|switch|tab)\b(?! \")", re.M
+)
+
+
+def test_whatever_can_be_used_has_a_name(page: Page, api: WebClient) -> None:
+    file = api.files_upload_v2(filename="timeline.png", content=picture(60, 16))["file"]
+    api.chat_postMessage(channel="C0OPS", text="gallery", blocks=gallery(file["id"]))
+    api.files_upload_v2(channel="C0OPS", filename="tests.log", content=LOG)
+    expect(page.get_by_test_id("file")).to_be_visible()
+    channel = page.locator("body").aria_snapshot()
+    open_app(page)
+    page.get_by_role("button", name="edit").click()
+    expect(page.get_by_test_id("modal")).to_be_visible()
+    form = page.locator("body").aria_snapshot()
+
+    assert [line for line in channel.splitlines() if UNNAMED.match(line)] == []
+    assert [line for line in form.splitlines() if UNNAMED.match(line)] == []
+
+
+def test_the_keyboard_stays_inside_an_open_form(page: Page) -> None:
+    open_app(page)
+    page.get_by_role("button", name="edit").click()
+    expect(page.get_by_label("note-one")).to_be_focused()
+    inside = "() => document.activeElement === document.body || !!document.activeElement.closest('dialog')"
+    stays = []
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        stays.append(page.evaluate(inside))
+
+    assert all(stays)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_has_room_for_home_and_form(browser: Browser, slack: LocalSlack, scheme: Any) -> None:
+    slack.client().clear()
+    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(slack.page_url)
+    page.get_by_test_id("menu").click()
+    open_app(page)
+    expect(page.get_by_test_id("home")).to_contain_text("Waiting for U0ANN")
+    shot(page, f"local-4-phone-home-{scheme}")
+    home_width = page.evaluate("document.documentElement.scrollWidth")
+    page.get_by_role("button", name="edit").click()
+    expect(page.get_by_test_id("modal")).to_be_visible()
+    shot(page, f"local-5-phone-form-{scheme}")
+    box = page.get_by_test_id("modal").bounding_box()
+
+    assert home_width == 390
+    assert box
+    assert (box["x"], box["width"]) == (0, 390)
+    context.close()

@@ -1,0 +1,260 @@
+"""Approve, then wait: whatever has changed by the time keeps the step back, and the thread says why."""
+
+import json
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot.cards.thread import message
+from bot.context import OUTSIDE, Bot
+from bot.inbox.clicks import on_click
+from bot.planner.validate import Catalogue
+from bot.plans.permits import permit
+from bot.policy.authorize import terms
+from storage.config import SignoffConfig
+from storage.errors import SignoffError
+from storage.store import Store
+from tests.support.fakes import (
+    CONTRACTS,
+    DEPLOY,
+    NOW,
+    Everybody,
+    ask,
+    attempts,
+    contract,
+    due,
+    messages,
+    plan_spec,
+    step,
+    step_row,
+    taker,
+    tamper,
+)
+
+pytestmark = pytest.mark.authorize
+GIVEN: dict[str, Any] = {"people": {"approvers": ["BOB", "CAROL", "SAPP"]}}
+FREEZE = {"start": NOW, "end": NOW + timedelta(hours=8), "zone": "UTC", "reason": "sales"}
+LATER = {"not_before": NOW + timedelta(hours=2), "not_after": NOW + timedelta(hours=6)}
+NEVER = {"name": "never", "reason": "no more", "deny": True}
+FACTOR = {"name": "two ways", "reason": "it is high", "require": {"second_factor": True}}
+DBAS = {"name": "dbas", "reason": "they know", "require": {"from": ["DAN"]}}
+NIGHT = {"name": "night", "reason": "quiet", "require": {"window": "nightly"}}
+WINDOWS = {"nightly": {"start": "04:00:00", "hours": 1, "zone": "UTC"}}
+
+
+def waiting(store: Store, approver: str) -> tuple[Bot, int]:
+    """A plan for two hours from now, approved by this person, with a click."""
+    config, plan_id = SignoffConfig.model_validate(GIVEN), ask(store)
+    spec = plan_spec(step("s1", DEPLOY, schedule=LATER))
+    found = terms(spec, Catalogue(store.contracts()), config, authors=("ANN",), now=store.clock())
+    store.propose(plan_id, spec, found, author="planner")
+    bot = Bot(store, config, Everybody(SAPP=["GRETA"]), lambda trigger, view: None)
+    value = {"p": plan_id, "r": 1, "d": store.view(plan_id).digest[:16]}
+    on_click(bot, {"action": "approve", "user": approver, "channel": "C1", "value": json.dumps(value)})
+    return bot, plan_id
+
+
+def configured(bot: Bot, **more: Any) -> Bot:
+    """The bot as it runs with another signoff.toml."""
+    return Bot(bot.store, SignoffConfig.model_validate(GIVEN | more), bot.people, bot.open_view)
+
+
+def leaves(bot: Bot) -> Bot:
+    bot.people.barred["GRETA"] = "This account is deactivated."
+    return bot
+
+
+def removed(bot: Bot) -> Bot:
+    bot.people.groups["SAPP"] = []
+    return bot
+
+
+def shared(bot: Bot) -> Bot:
+    bot.people.shared = True
+    return bot
+
+
+def ruled(*rules: dict[str, Any]) -> Callable[[Bot], Bot]:
+    return lambda bot: configured(bot, policy={"rules": [*rules]}, windows=WINDOWS)
+
+
+BETWEEN: dict[str, tuple[Callable[[Bot], Bot], str]] = {
+    "approver deactivated": (leaves, "an approval no longer holds: This account is deactivated."),
+    "removed from the group": (removed, "an approval no longer holds: You may not approve this plan."),
+    "the group struck from the list": (
+        lambda bot: configured(bot, people={"approvers": ["BOB"]}), "an approval no longer holds",
+    ),
+    "more approvals": (
+        lambda bot: configured(bot, policy={"approvals": {"high": 2}}), "the policy now asks for 2 approvals",
+    ),
+    "other approvers": (ruled(DBAS), "an approval no longer holds: You may not approve this plan."),
+    "a second factor": (ruled(FACTOR), "the policy now asks for a second factor"),
+    "denied": (ruled(NEVER), "the policy does not allow it now: never: no more"),
+    "a window": (ruled(NIGHT), "night: quiet; the window nightly opens Mon 16 Nov 04:00 UTC"),
+    "a freeze": (lambda bot: configured(bot, freezes={"x": FREEZE}), "everything is frozen until"),
+    "channel shared": (shared, OUTSIDE),
+}  # fmt: skip
+
+
+def told(store: Store, plan_id: int) -> str:
+    """The newest words in the thread."""
+    said = messages(store, "waits")[-1]
+    return message("waits", store.view(plan_id), store.event(plan_id, said.seq), store.clock())[0]
+
+
+def comes_due(store: Store) -> None:
+    store.clock.advance(hours=2, minutes=1)
+
+
+@pytest.mark.parametrize("change", BETWEEN)
+def test_what_changed_in_between_keeps_the_step_back_and_the_thread_says_which(lite, change):
+    changed, said = BETWEEN[change]
+    bot, plan_id = waiting(lite, "GRETA")
+    comes_due(lite)
+
+    permit(changed(bot))
+
+    assert due(lite) == []
+    assert attempts(lite) == []
+    reason = lite.view(plan_id).step("s1").withheld
+    assert said in reason.replace("production is frozen", "everything is frozen")
+    assert reason.replace("<", "&lt;").partition("&")[0] in told(lite, plan_id)
+
+
+def test_unchanged_it_gets_its_permit_and_runs(lite):
+    bot, plan_id = waiting(lite, "GRETA")
+    comes_due(lite)
+
+    permit(bot)
+
+    assert len(due(lite)) == 1
+    assert lite.claim(step_row(lite, plan_id, "s1").id or 0, taker(*CONTRACTS.values())) is not None
+
+
+def test_a_check_that_slack_does_not_answer_gives_no_permit(lite):
+    bot, plan_id = waiting(lite, "GRETA")
+    comes_due(lite)
+    bot.people.silent = True
+
+    permit(bot)
+
+    assert due(lite) == []
+    assert "I could not check" in lite.view(plan_id).step("s1").withheld
+
+
+def test_a_plan_edited_in_between_has_no_approval_any_more(lite):
+    bot, plan_id = waiting(lite, "GRETA")
+    two = configured(bot, policy={"approvals": {"high": 2}})
+    other, spec = ask(lite), plan_spec(step("s1", DEPLOY, schedule=LATER))
+    found = terms(spec, two.catalogue(), two.config, authors=("ANN",), now=lite.clock())
+    lite.propose(other, spec, found, author="planner")
+    lite.approve(other, 1, spec.digest(), team="T1", user="BOB", policy="p")
+    edit = plan_spec(step("s1", DEPLOY, schedule=LATER, parameters={"service": "b"}))
+    lite.amend(other, edit, found, author="CAROL", after=1, changes=["service"])
+    comes_due(lite)
+
+    permit(two)
+
+    assert lite.view(other).approved_by == ()
+    assert lite.view(other).state == "proposed"
+    assert [row.plan_id for row in lite.unpermitted()] == [plan_id]
+
+
+NAMES = {name: {"binding": f"other-{name}", "environment": "production"} for name in "abc"}
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        (
+            contract("deploy", undo="restore", names={"service": NAMES}),
+            "what its names stand for in signoff.toml",
+        ),
+        (contract("deploy", undo="restore", timeout=601.0), "ops.deploy has changed since it was approved"),
+    ],
+    ids=["inventory entry", "command definition"],
+)
+def test_an_edited_definition_is_refused_at_dispatch(lite, now, said, caplog):
+    bot, plan_id = waiting(lite, "GRETA")
+    comes_due(lite)
+    permit(bot)
+
+    claimed = lite.claim(step_row(lite, plan_id, "s1").id or 0, taker(now))
+
+    view = lite.view(plan_id)
+    assert claimed is None
+    assert attempts(lite) == []
+    assert said in view.step("s1").report.summary
+    event = next(event for event in lite.events(plan_id) if event.verb == "fail")
+    assert said in message("outcome", view, event, NOW)[0]
+    assert "ALARM" in caplog.text
+
+
+# what somebody with a database shell may try
+
+
+OTHER = plan_spec(step("s1", DEPLOY, schedule=LATER, parameters={"service": "b"}))
+FORGED = {"spec": OTHER.model_dump_json(), "digest": OTHER.digest(), "step": OTHER.steps[0].digest()}
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["UPDATE revision SET spec = :spec, digest = :digest", "UPDATE approval SET digest = :digest",
+         "UPDATE step SET digest = :step, target = 'service:b'"],
+        ["UPDATE approval SET \"user\" = 'CAROL'"],
+        ["UPDATE event SET data = '{}' WHERE verb = 'approve'"],
+        ["DELETE FROM event WHERE verb = 'approve'"],
+        ["UPDATE event SET actor = 'CAROL' WHERE verb = 'approve'"],
+    ],
+    ids=["all rows alike", "another approver", "journal emptied", "journal cut", "journal rewritten"],
+)  # fmt: skip
+def test_rows_that_the_journal_does_not_bear_out_get_no_permit_and_raise_the_alarm(lite, statements, caplog):
+    bot, plan_id = waiting(lite, "GRETA")
+    for statement in statements:
+        tamper(lite, statement, **{name: FORGED[name] for name in FORGED if f":{name}" in statement})
+    comes_due(lite)
+    with caplog.at_level(logging.ERROR):
+        permit(bot)
+
+    assert due(lite) == []
+    assert "changed behind the bot's back" in lite.view(plan_id).step("s1").withheld
+    assert f"ALARM plan={plan_id} step=s1 gets no permit" in caplog.text
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE revision SET needed = 1",
+        "UPDATE revision SET demands = '{}'",
+        "UPDATE revision SET demands = ''",
+        "UPDATE revision SET demands = 'nonsense'",
+        "UPDATE revision SET authors = '[]', approvers = '[\"ANN\"]'",
+    ],
+)
+def test_what_a_proposal_asks_for_cannot_be_talked_down_in_the_database(lite, statement):
+    config = SignoffConfig.model_validate(GIVEN | {"policy": {"approvals": {"high": 2}, "rules": [FACTOR]}})
+    plan_id, spec = ask(lite), plan_spec(step("s1", DEPLOY))
+    found = terms(spec, Catalogue(lite.contracts()), config, authors=("ANN",), now=lite.clock())
+    lite.propose(plan_id, spec, found, author="planner")
+    bot = Bot(lite, config, Everybody(SAPP=[]), lambda trigger, view: None)
+    tamper(lite, statement)
+    value = {"p": plan_id, "r": 1, "d": spec.digest()[:16]}
+    for user in ("ANN", "BOB", "EVE"):
+        click = {
+            "action": "approve",
+            "user": user,
+            "channel": "C1",
+            "value": json.dumps(value),
+            "trigger": "t",
+        }
+        with pytest.raises(SignoffError):
+            on_click(bot, click)
+
+    assert lite.view(plan_id).approved_by == ()
+    assert due(lite) == []

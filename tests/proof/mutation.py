@@ -1,0 +1,105 @@
+"""python -m tests.proof.mutation [MODULE …]: changes the code that decides, and expects a test to notice.
+
+Each mutant lives in a process of its own, forked from one that has imported everything: a run takes minutes.
+What no test can notice stands in mutants.txt, with the reason.
+"""
+
+import os
+import resource
+import signal
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.proof.parts.mutants import Mutant, install, mutants
+
+HERE = Path(__file__).parent
+PATIENCE = 4.0  # times as long as the right code takes: a mutant that goes on for ever was noticed
+MEMORY = 4 << 30  # bytes: one that collects for ever was noticed, too
+# Which tests must notice; the quick ones first.
+WATCHED: dict[str, tuple[str, ...]] = {
+    "storage.contract.spec": ("storage/contract/test_spec.py",),
+    "bot.policy.authorize": ("bot/policy/test_authorize.py", "bot/policy/test_authorize_terms.py"),
+    "bot.planner.review.gate": ("bot/planner/review/test_gate.py",),
+    "storage.secrets.redaction": (
+        "storage/secrets/test_redaction_known_values.py",
+        "storage/secrets/test_redaction.py",
+    ),
+    "storage.contract.states": (
+        "stories/test_formal_model.py::test_the_model_moves_as_the_code_does",
+        "storage/contract/test_states.py",
+    ),
+}
+QUIET = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=no", "-W", "ignore")
+
+
+def equivalents() -> set[str]:
+    """Mutants that do the same as the right code; each line is a name, two spaces and the reason."""
+    lines = (HERE / "parts" / "mutants.txt").read_text(encoding="utf-8").splitlines()
+    return {line.partition("  # ")[0] for line in lines if line and not line.startswith("#")}
+
+
+def tested(tests: tuple[str, ...], *options: str) -> int:
+    return int(pytest.main([*QUIET, *options, *(str(HERE.parent / test) for test in tests)]))
+
+
+def lives(mutant: Mutant) -> int:
+    """Fork a process in which the mutant stands in for the right code; its id."""
+    child = os.fork()
+    if child:
+        return child
+    void = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(void, 1)
+    os.dup2(void, 2)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    alive = 1
+    try:
+        install(mutant)
+        alive = 0  # whatever else happens to it: it was noticed
+        alive = 0 if tested(WATCHED[mutant.module]) else 1
+    finally:
+        os._exit(alive)
+
+
+def survivors(found: list[Mutant], hands: int, patience: float) -> list[Mutant]:
+    """Run the tests against each mutant, a few at a time; those that nobody noticed."""
+    waiting, running, alive = [*reversed(found)], dict[int, tuple[Mutant, float]](), []
+    while waiting or running:
+        while waiting and len(running) < hands:
+            mutant = waiting.pop()
+            running[lives(mutant)] = (mutant, time.monotonic() + patience)
+        for child, (mutant, until) in [*running.items()]:
+            ended, status = os.waitpid(child, os.WNOHANG)
+            if not ended and time.monotonic() > until:
+                os.kill(child, signal.SIGKILL)
+            if ended:
+                del running[child]
+                alive += [mutant] if os.waitstatus_to_exitcode(status) == 1 else []
+        time.sleep(0.01)
+    return alive
+
+
+def main(*modules: str, hands: int = os.cpu_count() or 1) -> int:
+    say, known, wrong = sys.stdout.write, equivalents(), Counter[str]()
+    for module in modules or WATCHED:
+        begun = time.monotonic()
+        if tested(WATCHED[module]):  # and everything is imported
+            say(f"{module}: its own tests do not pass\n")
+            return 1
+        found = [mutant for mutant in mutants(module) if mutant.name not in known]
+        alive = survivors(found, hands, 5.0 + PATIENCE * (time.monotonic() - begun))
+        wrong[module] = len(alive)
+        killed = len(found) - len(alive)
+        took = time.monotonic() - begun
+        say(f"{module}: {killed} of {len(found)} noticed ({killed / len(found):.1%}), {took:.0f} s\n")
+        for mutant in alive:
+            say(f"  {mutant.name}\n")
+        sys.stdout.flush()
+    return 1 if wrong.total() else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,108 @@
+"""Deliveries share commits: each is new once, a failure acks nobody, and a busy loop holds nobody up."""
+
+import threading
+import time
+
+import pytest
+
+from storage.database.fair_lock import Turnstile
+from storage.errors import Unavailable
+from storage.exchange.deliveries import Letter
+from storage.store import Store
+from tests.support.fakes import strangers, together
+
+
+def keys(store: Store) -> list[str]:
+    return [delivery.key for delivery in store.unhandled()]
+
+
+def test_many_at_once_are_each_new_once(store):
+    calls = [lambda n=n: store.deliver(f"k{n % 20}", "click", {"user": "U"}) for n in range(40)]
+
+    found = together(calls)
+
+    assert sorted(found) == [False] * 20 + [True] * 20
+    assert sorted(keys(store)) == sorted(f"k{n}" for n in range(20))
+
+
+def test_two_bots_that_are_told_the_same_keep_it_once(store):
+    bots = strangers(store, 8)
+
+    found = together([lambda bot=bot: bot.deliver("k", "click", {"user": "U"}) for bot in bots])
+
+    assert sorted(found) == [False] * 7 + [True]
+    assert keys(store) == ["k"]
+
+
+def test_letters_that_wait_for_a_commit_share_the_next_one(store, monkeypatch):
+    commits = []
+    keep = store._keep
+    monkeypatch.setattr(store, "_keep", lambda mine: commits.append(1) or keep(mine))
+    with store._write():  # somebody else is writing
+        threads = [
+            threading.Thread(target=store.deliver, args=(f"k{n}", "click", {"user": "U"})) for n in range(30)
+        ]
+        for thread in threads:
+            thread.start()
+        while len(store._pile) < 30:
+            time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+
+    assert len(commits) == 1
+    assert len(keys(store)) == 30
+
+
+def test_a_letter_that_could_not_be_written_is_never_kept_and_the_others_are(store, monkeypatch):
+    waiting = Letter({"key": "waiting", "kind": "click", "body": {"user": "U"}})
+    store._pile.append(waiting)
+
+    def broken(c, row):
+        raise Unavailable("no disk")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "_add", broken)
+        with pytest.raises(Unavailable):
+            store.deliver("refused", "click", {"user": "U"})
+    assert (keys(store), waiting.new) == ([], None)
+
+    store.deliver("third", "click", {"user": "U"})
+
+    assert keys(store) == ["waiting", "third"]
+    assert waiting.new
+
+
+def passing(gate: Turnstile, order: list[str], name: str, *, urgent: bool = False) -> threading.Thread:
+    """Somebody who waits at the gate, and is known to wait."""
+
+    def pass_through() -> None:
+        with gate.turn(urgent=urgent):
+            order.append(name)
+
+    before = len(gate._queues[urgent])
+    thread = threading.Thread(target=pass_through)
+    thread.start()
+    while len(gate._queues[urgent]) == before:
+        time.sleep(0.001)
+    return thread
+
+
+def test_a_turnstile_is_handed_on_in_the_order_of_asking():
+    gate, order = Turnstile(), list[str]()
+    with gate.turn():
+        waiting = [passing(gate, order, name) for name in "abcde"]
+    for thread in waiting:
+        thread.join()
+
+    assert order == [*"abcde"]
+
+
+def test_every_other_turn_is_for_the_urgent():
+    gate, order = Turnstile(), list[str]()
+    with gate.turn():
+        waiting = [passing(gate, order, name) for name in "abc"]
+        waiting += [passing(gate, order, name, urgent=True) for name in "XYZ"]
+    for thread in waiting:
+        thread.join()
+
+    assert order == [*"XaYbZc"]

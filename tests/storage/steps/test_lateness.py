@@ -1,0 +1,111 @@
+"""What time does to steps: overrun windows, and clocks that jump either way."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from bot.cards.thread import message
+from storage.contract.states import PlanState
+from storage.store import Store
+from tests.support.fakes import (
+    BACKUP,
+    DEPLOY,
+    NOW,
+    approve,
+    approved,
+    keeps,
+    messages,
+    ok,
+    plan_spec,
+    propose,
+    states,
+    step,
+    step_row,
+    take,
+    verbs,
+)
+
+HOUR = timedelta(hours=1)
+
+
+def running(store: Store, overrun: str = "finish", made: Any = DEPLOY) -> tuple[int, Any]:
+    """A plan whose one step runs, in a window that closes an hour from now."""
+    schedule = {"not_before": NOW, "not_after": NOW + HOUR, "overrun": overrun}
+    plan_id = approved(store, step("s1", made, schedule=schedule))
+    return plan_id, take(store, plan_id, "s1")
+
+
+@pytest.mark.parametrize(
+    ("overrun", "said"), [("finish", "left to finish"), ("ask", "shall it go on"), ("stop", "told to stop")]
+)
+def test_work_that_outlasts_its_window_is_said_once_and_treated_as_approved(store, clock, overrun, said):
+    plan_id, claim = running(store, overrun)
+    store.overrun()
+    assert "overrun" not in verbs(store, plan_id)
+
+    clock.advance(hours=1, seconds=1)
+    store.overrun()
+    store.overrun()
+
+    assert verbs(store, plan_id).count("overrun") == 1
+    event = next(e for e in store.events(plan_id) if e.verb == "overrun")
+    assert said in message("overrun", store.view(plan_id), event, clock.now)[0]
+    assert len(messages(store, "overrun")) == 1
+    assert keeps(store, claim) == (overrun != "stop")
+    store.succeed(claim, ok(), actor="w1")
+    assert store.view(plan_id).state == (PlanState.cancelled if overrun == "stop" else PlanState.done)
+
+
+def test_how_an_overrun_is_met_is_part_of_what_is_approved():
+    usual, strict = (step("s1", schedule={"overrun": how}) for how in ("finish", "stop"))
+
+    assert usual.digest() == step("s1").digest()
+    assert strict.digest() != usual.digest()
+
+
+def test_a_rollback_has_no_window_to_overrun(store, clock):
+    plan_id, _ = running(store)
+    with store._write() as c:
+        c.exec_driver_sql("UPDATE step SET undo = true")
+    clock.advance(hours=2)
+    store.overrun()
+
+    assert "overrun" not in verbs(store, plan_id)
+
+
+def test_a_clock_that_jumps_past_a_window_makes_a_question_not_a_late_run(store, clock):
+    schedule = {"not_before": NOW + HOUR, "not_after": NOW + 3 * HOUR}
+    plan_id = approved(store, step("s1", DEPLOY, schedule=schedule))
+    clock.advance(hours=30)
+    store.miss()
+
+    assert store.view(plan_id).state == PlanState.stalled
+    assert "its approved time has passed" in store.view(plan_id).steps[0].report.summary
+    assert "retry" not in store.view(plan_id).steps[0].choices
+
+
+def test_a_clock_that_jumps_back_makes_a_due_step_wait_again(store, clock):
+    schedule = {"not_before": NOW + HOUR, "not_after": NOW + 3 * HOUR}
+    plan_id = propose(store, plan_spec(step("s1", BACKUP, schedule=schedule)))
+    approve(store, plan_id)
+    clock.advance(hours=1)
+    assert store.next_due() is None
+    clock.advance(minutes=-30)
+
+    assert store.next_due() == NOW + HOUR
+    assert states(store, plan_id) == {"s1": "pending"}
+
+
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_jump_of_the_clock_never_runs_an_unsafe_step_twice(store, clock, hours):
+    plan_id, claim = running(store)
+    clock.advance(hours=hours)
+    for lost in store.lapsed(owner="w2", alone=False):
+        store.lose(lost, actor="w2", probe=False)
+    row = step_row(store, plan_id, "s1")
+
+    assert row.state == ("unknown" if hours > 0 else "running")
+    assert row.attempt == claim.attempt == 1
+    store.succeed(claim, ok(), actor="w1")
+    assert states(store, plan_id) == {"s1": "unknown" if hours > 0 else "succeeded"}

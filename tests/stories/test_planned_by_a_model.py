@@ -1,0 +1,109 @@
+"""A model in the story: through the real SDK, the whole bot, and a Messages API on loopback."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.planner.model import prompt
+from tests.support.fake_model import KEY, FakeModel, Reply, fails, says
+from tests.support.world import World
+
+pytestmark = pytest.mark.model
+
+PLAN, QUESTION, REFUSAL = (answer for _, answer in prompt.examples())
+VAGUE = "/plan get the new auth build out to customers tonight"
+
+
+def with_model(home: Path, fake: FakeModel, config: Callable[[str], str] = str) -> World:
+    world = World(home, config=config)
+    world.use({"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": fake.url})
+    return world
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[FakeModel]:
+    with FakeModel(says(PLAN)) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, fake: FakeModel) -> Iterator[World]:
+    with with_model(tmp_path_factory.mktemp("model"), fake) as found:
+        yield found
+
+
+@pytest.fixture
+def script(fake: FakeModel) -> Callable[..., None]:
+    """What the model answers in this test."""
+
+    def play(*replies: Reply) -> None:
+        fake.script[:] = replies
+        fake.requests.clear()
+
+    return play
+
+
+def test_a_model_plans_what_no_runbook_knows_and_its_cost_is_on_record(
+    world: World, script: Callable[..., None]
+) -> None:
+    script(says(PLAN))
+    world.asks(VAGUE)
+    world.ann.sees("planned by claude-opus-5-5")
+    world.bob.button("approve")
+    plan = world.plan()
+
+    assert [step.spec.id for step in plan.steps] == ["test", "backup", "deploy"]
+    assert plan.risk == "high"
+    assert world.store.spent(plan.id)[0] > 0
+    assert "book" in [event.verb for event in world.store.events(plan.id)]
+    assert KEY not in (world.home / "bot.log").read_text()
+
+
+def test_what_a_model_asks_is_one_form_and_its_answer_is_planned(
+    world: World, script: Callable[..., None]
+) -> None:
+    script(says(QUESTION), says(PLAN))
+    world.asks(VAGUE)
+    world.ann.clicks("clarify")
+    world.ann.fills({"q1": "v2.1.4", "q2": "production"})
+
+    plan = world.until(lambda found: found.state == "proposed", "the plan")
+
+    assert [step.spec.id for step in plan.steps] == ["test", "backup", "deploy"]
+    assert "Into which environment?" in json.dumps([event.data for event in world.store.events(plan.id)])
+
+
+def test_a_refusal_reaches_the_person(world: World, script: Callable[..., None]) -> None:
+    script(says(REFUSAL))
+    world.asks(VAGUE)
+
+    world.ann.sees("I do not plan this")
+
+    assert world.plan().state == "cancelled"
+
+
+def test_without_the_model_the_runbooks_serve(
+    world: World, fake: FakeModel, script: Callable[..., None]
+) -> None:
+    script(fails(529, retry_after_ms=1))
+    world.asks("/plan deploy auth-service v2.1.4 to production")
+    world.ann.sees("from the runbook")
+    world.asks(VAGUE)
+
+    world.ann.sees("I have no runbook for that")
+
+    assert fake.requests
+
+
+def test_a_budget_that_is_used_up_asks_no_model(tmp_path: Path) -> None:
+    def poor(text: str) -> str:
+        return text + "\n[model]\nper_day = 0\n"
+
+    with FakeModel(says(PLAN)) as fake, with_model(tmp_path, fake, poor) as world:
+        world.asks(VAGUE)
+
+        world.ann.sees("The model's budget for everybody, for today, is used up")
+
+        assert fake.requests == []

@@ -1,0 +1,34 @@
+"""A headless Chromium for tests; without one they are skipped with the reason, and on CI they fail."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.support.places import ARTIFACTS
+
+# A headless test browser has nothing to fetch or to report.
+QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--no-first-run")  # fmt: skip
+
+
+def shot(page: Page, name: str) -> None:
+    """Keep what the page looks like now in tests/artifacts."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=ARTIFACTS / f"{name}.png")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        reason = "There is no Chromium on this machine. On Debian: apt-get install chromium"
+        pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=[*QUIET])
+        yield browser
+        browser.close()

@@ -1,0 +1,128 @@
+"""The whole product in its own processes: the workspace, the bot, the workers, the practice cluster."""
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from bot.cli.supervise import Child, siblings
+from bot.demo.run import Demo
+from bot.demo.seed import plant
+from bot.local.client.person import Person
+from bot.local.server import LocalSlack
+from storage.reading.views import PlanView
+from storage.store import Store
+
+WITNESS = Path(__file__).parent / "witness"
+
+
+def witnessed(config: str) -> str:
+    """The configuration with the witness among the workers, and with its runbooks."""
+    named = config.replace('"approval-gate",\n', '"approval-gate", "witness",\n')
+    return named.replace("runbooks = [", f'runbooks = ["{WITNESS}", ')
+
+
+def bot_process(home: Path, slack: LocalSlack) -> Child:
+    """A bot alone, for this workspace, with its state and its signoff.toml in `home`. It is not started."""
+    kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower() and "ANTHROPIC" not in k}
+    env = kept | {
+        "SIGNOFF_STATE": str(home), "SIGNOFF_CONFIG": str(home / "signoff.toml"),
+        "SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token,
+        "SLACK_API_URL": slack.api_url, "SIGNOFF_LOG_LEVEL": "ERROR",
+    }  # fmt: skip
+    return siblings(env)[0]
+
+
+class World:
+    """A demo without its terminal. `ann` asks; `bob` and `carol` may approve; `gus` is a guest."""
+
+    def __init__(self, home: Path, *, database_url: str = "", config: Callable[[str], str] = str) -> None:
+        seed = plant(home, 0)
+        path = home / "signoff.toml"
+        path.write_text(config(path.read_text()))
+        self.demo = Demo(home, seed, database_url)
+        self.home = home
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="supervisor")
+
+    def __enter__(self) -> Self:
+        self.demo.slack.start()
+        self._thread.start()
+        self.workspace = self.demo.slack.client(patience=30.0)
+        try:
+            self.workspace.wait_for_bot()
+        except AssertionError:
+            self.__exit__(*sys.exc_info())
+            raise
+        self.ann, self.bob, self.carol, self.gus = map(
+            self.workspace.person, ("U0ANN", "U0BOB", "U0CAROL", "U0GUS")
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+        self.demo.slack.stop()
+        self.store.engine.dispose()
+        for log in sorted(self.home.glob("*.log")) if kind else ():
+            sys.stderr.write(f"--- {log.name}\n{log.read_text(errors='replace')[-4000:]}\n")
+
+    @property
+    def store(self) -> Store:
+        return self.demo.store
+
+    def use(self, env: Mapping[str, str]) -> None:
+        """Give the bot and the workers more environment, before they start."""
+        for child in self.demo.supervisor.children:
+            child.env = {**child.env, **env}
+
+    def kill(self, name: str) -> None:
+        """SIGKILL now; the supervisor starts it again."""
+        self.demo.supervisor.kill(name)
+
+    def pid(self, name: str) -> int:
+        child = next(c for c in self.demo.supervisor.children if c.name == name)
+        return child.process.pid if child.process else 0
+
+    def asks(self, text: str, person: Person | None = None) -> None:
+        assert (person or self.ann).says(text).acked
+
+    def plan(self) -> PlanView:
+        """The newest plan."""
+        return self.store.recent(1)[0]
+
+    def until(self, look: Callable[[PlanView], object], what: str, patience: float = 30.0) -> PlanView:
+        """Wait until the newest plan looks so."""
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
+            if (found := self.store.recent(1)) and look(found[0]):
+                return found[0]
+            time.sleep(0.01)
+        raise AssertionError(
+            f"waited {patience:g} s for {what}: {self.store.recent(1)}\n{self.workspace.dump()}"
+        )
+
+    def ends(self, patience: float = 60.0) -> PlanView:
+        return self.until(lambda plan: plan.state == "done", "the end of the plan", patience)
+
+    def thread(self) -> list[str]:
+        """The texts of the newest plan's thread, without the card."""
+        replies = self.workspace.thread(self.plan().card)
+        return [reply["text"] for reply in replies if reply["ts"] != self.plan().card]
+
+    def _watch(self) -> None:
+        children = self.demo.supervisor.children
+        while not self._over.is_set():
+            for child in children:
+                child.watch()
+            time.sleep(0.02)
+        for child in children:
+            if child.process:
+                child.process.kill()
+                child.process.wait()

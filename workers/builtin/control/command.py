@@ -1,0 +1,206 @@
+"""Runs commands that the operator named: argv, never a shell; every value is checked before it gets there."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from workers.base import Check, Context, Named, Params, Permanent, Preview, Report, Worker, action, check
+from workers.builtin.shared.entries import Setting, read_entry, secrets
+from workers.commands import process
+from workers.commands.process import Finished, Limits
+
+LIMIT = 3600.0
+GRACES = (10.0, 5.0)
+SHOWN = 4000
+LONGEST = 1000
+PLACE = re.compile(r"\{(\w+)\}")
+WHOLE = re.compile(r"(?:[^{}]*=)?\{(\w+)\}")
+SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"}
+DASHED = re.compile(r"\^?(?:\((?:\?:)?)?\\?-")  # a pattern that itself begins with a dash
+SUCCESS: dict[str, tuple[Check, ...]] = {"exit_zero": (check("exit_code", "eq", 0),)}
+
+
+class CommandParams(Params):
+    command: Annotated[str, Named("commands")]
+    arguments: dict[str, str] = Field(default_factory=dict)
+
+
+class Parameter(BaseModel):
+    """What one placeholder may hold: one of `choices`, or what the whole `pattern` matches."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    pattern: str = ""
+    choices: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if not self.pattern and not self.choices:
+            raise ValueError("needs 'pattern' or 'choices'")
+        try:
+            re.compile(self.pattern)
+        except re.error as error:
+            raise ValueError(f"the pattern is no regular expression: {error}") from None
+        return self
+
+    def fault(self, value: str) -> str:
+        """Why this value is refused; "" when it may be used."""
+        if len(value) > LONGEST or re.search(r"[\x00-\x1f\x7f]", value):
+            return f"may hold no control character and at most {LONGEST} characters"
+        if value in self.choices:
+            return ""
+        if value.startswith("-") and not DASHED.match(self.pattern):
+            return "may not begin with '-'; the program could take it for an option"
+        if self.pattern and re.fullmatch(self.pattern, value):
+            return ""
+        return f"must {self.said()}"
+
+    def said(self) -> str:
+        """The rule in words that follow "must"."""
+        choices = [f"be one of: {', '.join(self.choices)}"] if self.choices else []
+        return " or ".join(choices + ([f"match {self.pattern}"] if self.pattern else []))
+
+
+class CommandEntry(Setting):
+    """`[inventory.commands.*]`: what the name of a command stands for."""
+
+    argv: tuple[str, ...] = Field(min_length=1)
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+    directory: Path | None = None
+    timeout: float = Field(default=600.0, gt=0, le=LIMIT - 2 * sum(GRACES))
+    silence: float | None = Field(default=None, gt=0)
+    limits: Limits = Limits()
+    environment: str = ""
+    reads: bool = False
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        for word in self.argv:
+            if PLACE.search(word) and not WHOLE.fullmatch(word):
+                raise ValueError(f"a placeholder must be a whole word or follow '=': {word}")
+        used = {name for word in self.argv for name in PLACE.findall(word)}
+        if odd := used ^ set(self.parameters):
+            raise ValueError(f"argv and parameters must name the same placeholders: {', '.join(sorted(odd))}")
+        if "from" in used:
+            raise ValueError("a placeholder cannot be called 'from': in plans that word marks a reference")
+        if PLACE.search(self.argv[0]) or _shell_line(self.argv):
+            raise ValueError(
+                "argv must begin with a program and hold no shell line; name a script file instead"
+            )
+        return self
+
+
+class CommandData(BaseModel):
+    """`output` is the end of what the command printed; `log` is the file with all of it."""
+
+    exit_code: int
+    seconds: float
+    output: str
+    log: str
+
+
+class Command(Worker):
+    """Runs commands that the operator named in signoff.toml, with checked arguments."""
+
+    name = "command"
+
+    @action(changes=True, timeout=LIMIT, typical=30, target="command:{command}", criteria=SUCCESS)
+    def run_command(self, params: CommandParams, ctx: Context) -> Report[CommandData]:
+        """Runs a command of the operator that changes something."""
+        return self._run(params, ctx, reads=False)
+
+    @action(changes=False, repeat="safe", timeout=LIMIT, typical=30, criteria=SUCCESS)
+    def read_command(self, params: CommandParams, ctx: Context) -> Report[CommandData]:
+        """Runs a command of the operator that only reads (`reads = true`)."""
+        return self._run(params, ctx, reads=True)
+
+    @run_command.preview
+    @read_command.preview
+    def preview_command(self, params: CommandParams, ctx: Context) -> Preview:
+        entry = self._entry(params)
+        where = f" in {entry.directory}" if entry.directory else ""
+        place = f" on {entry.environment}" if entry.environment else ""
+        return Preview(
+            f"Runs `{shlex.join(argv(entry, params))}`{where}{place}; at most {entry.timeout:.0f} s."
+        )
+
+    def hint(self, table: str, name: str) -> str:
+        """Which action runs this command and which arguments it takes; "" when its entry cannot be used."""
+        try:
+            entry = read_entry(CommandEntry, table, name, self.entry(table, name))
+        except Permanent:
+            return ""
+        taken = [f"{word} must {rule.said()}" for word, rule in entry.parameters.items()]
+        action = "read_command" if entry.reads else "run_command"
+        return f"only {action}; arguments: {', '.join(taken) or 'none'}"
+
+    def _entry(self, params: CommandParams) -> CommandEntry:
+        return read_entry(CommandEntry, "commands", params.command, self.entry("commands", params.command))
+
+    def _run(self, params: CommandParams, ctx: Context, *, reads: bool) -> Report[CommandData]:
+        entry = self._entry(params)
+        if entry.reads != reads:
+            kind, right = ("reads", "read_command") if entry.reads else ("may change things", "run_command")
+            raise Permanent(f"'{params.command}' {kind}, so only {right} may run it; nothing was run.")
+        words, secret = argv(entry, params), secrets(entry.secrets_env, f"commands.{params.command}")
+        done = process.run(
+            words,
+            cwd=entry.directory or ctx.scratch,
+            env={**entry.env, **secret},
+            timeout=entry.timeout,
+            scratch=ctx.scratch,
+            key=ctx.key,
+            cancelled=ctx.cancelled,
+            graces=GRACES,
+            silence=entry.silence,
+            limits=entry.limits,
+            secrets=[*secret.values()],
+        )
+        return judge(done, params.command, entry).model_copy(update={"artifacts": (str(done.log),)})
+
+
+def argv(entry: CommandEntry, params: CommandParams) -> list[str]:
+    """The words to run; each value is one word, or the end of one, whatever stands in it."""
+    _allow(entry, params)
+    return [PLACE.sub(lambda found: params.arguments[found[1]], word) for word in entry.argv]
+
+
+def judge(done: Finished, name: str, entry: CommandEntry) -> Report[CommandData]:
+    """Exit code 0 is success, unless the command had to be ended."""
+    text = done.text().strip()
+    data = CommandData(
+        exit_code=done.returncode, seconds=round(done.seconds, 2), output=text[-SHOWN:], log=str(done.log)
+    )
+    where = f" on {entry.environment}" if entry.environment else ""
+    last = " / ".join([line.strip() for line in text.splitlines() if line.strip()][-3:])[-300:]
+    broken, code = done.broken_off(), f"exit code {done.returncode}" if done.returncode else ""
+    if ending := f"it {broken}; ended" if broken else code:
+        left = "" if entry.reads else " What it did until then was not undone."
+        cause = last or "it printed nothing"
+        return Report.failed(
+            f"{name} failed{where}: {cause} ({ending} after {done.seconds:.1f} s).{left}", data
+        )
+    said = f": {last}" if last else ""
+    return Report.ok(f"{name} ran{where} in {done.seconds:.1f} s, exit code 0{said}", data)
+
+
+def _allow(entry: CommandEntry, params: CommandParams) -> None:
+    given, known = set(params.arguments), set(entry.parameters)
+    faults = [f"'{name}' is unknown" for name in sorted(given - known)]
+    faults += [f"'{name}' is missing" for name in sorted(known - given)]
+    for name in sorted(given & known):
+        if fault := entry.parameters[name].fault(params.arguments[name]):
+            faults.append(f"'{name}' {fault}")
+    if faults:
+        raise Permanent(
+            f"The arguments of '{params.command}' are refused: {'; '.join(faults)}. Nothing was run."
+        )
+
+
+def _shell_line(words: tuple[str, ...]) -> bool:
+    """Whether a shell is given a line to read: `sh -c …`, also behind `env` or `sudo`."""
+    shells = [place for place, word in enumerate(words) if Path(word).name in SHELLS]
+    return any(re.fullmatch(r"-\w*c\w*", word) for place in shells for word in words[place + 1 :])

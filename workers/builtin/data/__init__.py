@@ -1,0 +1,1 @@
+"""data-retrieval, data-processing, summary."""

@@ -1,0 +1,1 @@
+"""Running a command in bounds."""

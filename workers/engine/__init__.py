@@ -1,0 +1,1 @@
+"""The loop: wake, claim, run, report."""

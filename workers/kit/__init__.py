@@ -1,0 +1,1 @@
+"""The contract, for anybody's worker."""
