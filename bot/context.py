@@ -16,8 +16,8 @@ from bot.policy.totp import Safe
 from storage.config import Freeze, SignoffConfig
 from storage.contract.spec import PlanSpec
 from storage.errors import NotAllowed
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.intention import Intention
+from storage.reading.plan_view import PlanView
 
 DECIDING = {"approve", "break_glass"}  # what lets something run: asked of Slack afresh
 OUTSIDE = "This channel is shared with another organisation, so nothing is approved or changed from here."
@@ -33,7 +33,7 @@ Revise = Callable[[PlanSpec, str, Callable[[str, Usage], None]], Planned | Asked
 class Bot:
     """The bot's hands: rows, rules, people, and a way to open a form."""
 
-    store: Store
+    store: Intention
     config: SignoffConfig
     people: People
     open_view: Callable[[str, dict[str, Any]], None]

@@ -40,10 +40,10 @@ from storage.contract.spec import PlanSpec
 from storage.database.commit_notices import Bell
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
+from storage.intention import Intention
 from storage.monitoring.health import Health, HealthSettings, Pulse, answering
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from storage.signal_flag import Flag
-from storage.store import Store
 
 TICK = 1.0
 Thinking = tuple[AskModel | None, Advise | None, Revise | None]
@@ -59,7 +59,7 @@ def run(settings: BotSettings) -> int:
     config = usable(settings)
     engine = open_engine(settings.database)
     migrate(engine)
-    store = Store(engine, settings.now(), settings.redactor())
+    store = Intention(engine, settings.now(), settings.redactor())
     client = web_client(settings)
     thinks, safe = thinker(settings, config, store), keeper(settings, config)
     bot, outbox = make(store, client, config, thinks, settings.state / "attempts", safe)
@@ -125,7 +125,7 @@ def web_client(settings: BotSettings) -> WebClient:
     return WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
 
 
-def thinker(settings: BotSettings, config: SignoffConfig, store: Store) -> Thinking:
+def thinker(settings: BotSettings, config: SignoffConfig, store: Intention) -> Thinking:
     """How to ask the model for a plan, how one goes on, and how it is changed, when there is a key."""
     key = settings.anthropic_api_key.get_secret_value()
     if not key.strip():
@@ -177,7 +177,7 @@ def keeper(settings: BotSettings, config: SignoffConfig) -> Safe | None:
 
 
 def make(
-    store: Store,
+    store: Intention,
     client: WebClient,
     config: SignoffConfig,
     thinking: Thinking = NO_MODEL,
@@ -200,7 +200,7 @@ def make(
 
 
 def homes(
-    store: Store, config: SignoffConfig, books: list[runbooks.Runbook], site: str, people: People
+    store: Intention, config: SignoffConfig, books: list[runbooks.Runbook], site: str, people: People
 ) -> Callable[[str, str], Block]:
     """How a person's home tab is drawn, from the rows as they stand; `site` is the workspace's address."""
 
@@ -244,7 +244,10 @@ def seldom(work: Callable[[], None], pause: float = 10.0) -> Callable[[], None]:
 
 
 def spin(
-    store: Store, loops: list[Callable[[], None]], stop: Flag, orphaned: Callable[[], bool] = lambda: False
+    store: Intention,
+    loops: list[Callable[[], None]],
+    stop: Flag,
+    orphaned: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run each loop in a thread; the first one that breaks ends them all."""
 

@@ -14,8 +14,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
-    from storage.store import Store
     from tests.support.fakes import FakeClock
+    from tests.support.store import Store
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +63,7 @@ def engine(request: pytest.FixtureRequest) -> "Engine":
 @pytest.fixture
 def store(engine: "Engine", clock: "FakeClock") -> "Store":
     """On SQLite and on PostgreSQL: what holds on one must hold on the other."""
-    from storage.store import Store
+    from tests.support.store import Store
 
     return Store(engine, clock)
 
@@ -71,7 +71,7 @@ def store(engine: "Engine", clock: "FakeClock") -> "Store":
 @pytest.fixture
 def lite(memory_engine: "Engine", clock: "FakeClock") -> "Store":
     """In memory and for one thread: for what does not depend on the database."""
-    from storage.store import Store
+    from tests.support.store import Store
 
     return Store(emptied(memory_engine), clock)
 

@@ -14,8 +14,8 @@ from typing import IO
 from storage.config import RELEASE, Settings, configure_logging, read_config
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig, SignoffError
+from storage.execution import Execution
 from storage.monitoring.health import Health, HealthSettings, answering
-from storage.store import Store
 from workers.commands.leftovers import sweep_leftovers
 from workers.engine.attempt import Attempts
 from workers.engine.carrier import Carrier, LocalCarrier
@@ -63,7 +63,7 @@ def run(settings: WorkersSettings) -> int:
     alone = engine.dialect.name == "sqlite"
     guard = hold(settings.state / "workers.lock") if alone else None
     migrate(engine)
-    store = Store(engine, settings.now(), settings.redactor())
+    store = Execution(engine, settings.now(), settings.redactor())
     owner = f"workers-{socket.gethostname()}-{os.getpid()}"
     attempts = Attempts(store, registry, owner, (settings.state / "attempts").resolve())
 

@@ -26,7 +26,7 @@ from bot.planner.runbooks.questions import Form
 from bot.policy.authorize import who
 from bot.untrusted import clip
 from storage.contract.states import PlanState, StepState
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 LAYERS: tuple[tuple[set[str], int], ...] = (
     ({"boxes", "details", "output"}, 600),

@@ -9,7 +9,7 @@ from bot.cards.long_plan import named
 from bot.cards.phrases import standing, title
 from bot.cards.tasks import details
 from bot.untrusted import clip
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 STEPS = 90  # blocks in a form, without the facts and the decision
 FEW = 40  # steps that get a block of their own

@@ -14,7 +14,7 @@ from storage.contract.spec import PlanSpec, reference
 from storage.contract.states import StepState
 from storage.database.tables import Event
 from storage.plans.takeovers import must
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 LABELS = {"confirm": "Go On", "retry": "Retry", "skip": "Skip", "rollback": "Roll Back",
           "take_over": "Take Over", "guide": "Give Guidance", "abort": "Abort"}  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.cards.blocks import PREFIX, Block, escape, plain, section
 from bot.untrusted import clip
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 FIELDS = 100  # blocks in a form
 LONGEST = 3000  # characters in a field

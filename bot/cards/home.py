@@ -11,7 +11,7 @@ from bot.untrusted import clip
 from storage.config import SignoffConfig
 from storage.contract.states import OPEN, PlanState, StepState
 from storage.database.tables import Stop
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 MOST = 8  # entries in one part; the tab has room for a hundred blocks
 

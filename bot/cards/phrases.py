@@ -9,7 +9,7 @@ from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec, Schedule, StepSpec
 from storage.contract.states import PlanState, StepState
 from storage.errors import BadTime
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 OUTCOMES = {
     "succeeded": "done",

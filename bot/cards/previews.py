@@ -2,7 +2,7 @@
 
 from bot.cards.blocks import Block, escape, plain, section
 from bot.untrusted import clip
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 MOST = 8  # previews under one card; the others stand in their steps
 

@@ -9,7 +9,7 @@ from bot.planner.review.closing import told
 from bot.untrusted import clip, inert
 from storage.contract.states import StepState
 from storage.database.tables import Event
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 ROOM = 2000  # characters for the results of the steps
 SIGNS = {StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:"}

@@ -14,7 +14,7 @@ from bot.untrusted import clip, inert
 from storage.contract.capability import Check
 from storage.contract.spec import reference
 from storage.contract.states import PlanState, StepState
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 STATUS = {
     StepState.pending: "pending",

@@ -14,7 +14,7 @@ from bot.policy.authorize import who
 from bot.untrusted import clip
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Event
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 Draw = Callable[[PlanView, Event | None], tuple[list[str], list[Block]]]
 RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}

@@ -19,7 +19,7 @@ from bot.slack.http_mode import PATH
 from storage.config import SignoffConfig, read_config
 from storage.database.engine import migrate, open_engine
 from storage.errors import SignoffError
-from storage.store import Store
+from storage.intention import Intention
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _database(settings: BotSettings) -> Iterator[Finding]:
     shown = engine.url.render_as_string(hide_password=True)
     try:
         migrate(engine)
-        store = Store(engine, settings.now())
+        store = Intention(engine, settings.now())
         workers, offered = store.processes("workers"), store.contracts()
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).partition("\n")[0]

@@ -14,9 +14,9 @@ from bot.policy.totp import Safe, address, counter_of, new_key, new_secret
 from bot.process import make, web_client
 from storage.config import login, read_config
 from storage.errors import Conflict, SignoffError
-from storage.reading.views import PlanView
+from storage.intention import Intention
+from storage.reading.plan_view import PlanView
 from storage.safeguards.second_factors import LIMIT, Proof
-from storage.store import Store
 
 TRIES = 3
 
@@ -39,7 +39,7 @@ def factor(settings: BotSettings, act: str, user: str, ask: Callable[[str], str]
     return 0
 
 
-def enrol(store: Store, safe: Safe, user: str, ask: Callable[[str], str]) -> int:
+def enrol(store: Intention, safe: Safe, user: str, ask: Callable[[str], str]) -> int:
     """Show a new secret once, on this terminal; keep it sealed when its owner has shown a code of it."""
     if store.factor(user):
         raise Conflict(f"{user} has a second factor already; `signoff factor remove {user}` comes first.")
@@ -56,7 +56,7 @@ def enrol(store: Store, safe: Safe, user: str, ask: Callable[[str], str]) -> int
     raise SignoffError("Nothing was kept.")
 
 
-def listing(store: Store) -> int:
+def listing(store: Intention) -> int:
     for found in store.factors():
         state = (
             "locked" if found.failures >= LIMIT else f"{found.failures} wrong codes since the last right one"

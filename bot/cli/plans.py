@@ -19,8 +19,8 @@ from storage.contract.capability import Contract
 from storage.contract.spec import PlanSpec
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig, InvalidPlan, SignoffError
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.intention import Intention
+from storage.reading.plan_view import PlanView
 
 
 def plan(settings: BotSettings, path: Path) -> int:
@@ -118,10 +118,10 @@ def stats(settings: BotSettings, *, as_json: bool) -> int:
     return 0
 
 
-def opened(settings: BotSettings) -> Store:
+def opened(settings: BotSettings) -> Intention:
     engine = open_engine(settings.database)
     migrate(engine)
-    return Store(engine, settings.now(), settings.redactor())
+    return Intention(engine, settings.now(), settings.redactor())
 
 
 def _print_terms(spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, settings: BotSettings) -> None:

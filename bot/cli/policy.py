@@ -13,8 +13,8 @@ from bot.policy.authorize import terms
 from storage.config import SignoffConfig, read_config
 from storage.contract.demands import Glass, Quorum
 from storage.errors import SignoffError
-from storage.plans.lifecycle import Terms
-from storage.reading.views import PlanView
+from storage.plans.proposals import Terms
+from storage.reading.plan_view import PlanView
 
 REPLAYED = 1000  # the newest plans
 

@@ -9,7 +9,7 @@ from bot.plans.amend import leave_out
 from bot.plans.review import guided
 from storage.contract.states import can_skip
 from storage.errors import Conflict
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 
 def answer(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:

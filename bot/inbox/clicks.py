@@ -19,7 +19,7 @@ from bot.plans.save_runbook import savable
 from bot.policy.authorize import Actor
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed, NotFound
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from storage.safeguards.second_factors import Proof
 
 GONE = "This button does nothing (any more). Please look at the newest card of the plan."

@@ -4,7 +4,7 @@ from bot.context import Bot
 from bot.policy.totp import counter_of
 from storage.database.tables import Factor
 from storage.errors import NotAllowed
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from storage.safeguards.second_factors import LIMIT, Proof
 
 USED = "That code was used already. Please wait for the next one, and try again."

@@ -20,7 +20,7 @@ from bot.plans.save_runbook import save
 from bot.untrusted import clip
 from storage.contract.spec import PlanSpec
 from storage.errors import InvalidPlan, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 
 def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from bot.plans.override import break_glass, confirms
 from bot.untrusted import clip
 from storage.contract.states import PlanState
 from storage.errors import SignoffError
-from storage.safeguards.stops import EVERYTHING
+from storage.settling.starting import EVERYTHING
 
 LONGEST = 2000
 EXAMPLES = 6  # in the help

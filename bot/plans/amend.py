@@ -9,7 +9,7 @@ from bot.policy.authorize import only_later, terms
 from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec
 from storage.errors import InvalidPlan, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 
 def put(bot: Bot, user: str, view: PlanView, old: PlanSpec, draft: PlanSpec, *, asked: str = "") -> None:

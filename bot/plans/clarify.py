@@ -8,7 +8,7 @@ from bot.planner.runbooks.book import Planned, Runbook
 from bot.planner.runbooks.questions import Field, Form, Given, Missing, NoPlan, Unclear, answered
 from bot.untrusted import clip, inert
 from storage.errors import Conflict, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 ROUNDS = 3  # forms for one wish; then the words must be others
 PICK = "runbook"

@@ -11,7 +11,7 @@ from storage.contract.demands import Part
 from storage.contract.spec import UndoSpec
 from storage.contract.states import PlanState
 from storage.errors import NotAllowed, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 CONFIRM = "confirm"
 

@@ -18,8 +18,8 @@ from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec
 from storage.database.tables import Delivery
 from storage.errors import Conflict, SignoffError
-from storage.exchange.outbox import THOUGHT
-from storage.reading.views import PlanView
+from storage.exchange.deliveries import THOUGHT
+from storage.reading.plan_view import PlanView
 
 BROKE = "Something broke on my side while I thought about that, and nothing was changed."
 

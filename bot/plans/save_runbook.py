@@ -13,7 +13,7 @@ from bot.planner.runbooks.examples import Stage, rehearse
 from bot.planner.runbooks.matching import masked
 from storage.contract.states import PlanState
 from storage.errors import InvalidPlan, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 SHORTEST = 8  # letters of a trigger; shorter words would catch what is meant otherwise
 

@@ -8,7 +8,7 @@ from bot.planner.validate import Catalogue
 from bot.times.zones import spoken
 from storage.contract.spec import PlanSpec
 from storage.errors import Conflict, SignoffError
-from storage.safeguards.stops import ALL_CHANGES, CHANGES_IN
+from storage.settling.starting import ALL_CHANGES, CHANGES_IN
 
 BREAKER = "breaker"  # as an actor
 

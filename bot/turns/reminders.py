@@ -10,7 +10,7 @@ from bot.people import Unsure
 from bot.untrusted import clip
 from storage.config import SignoffConfig
 from storage.contract.states import PlanState
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 HALF, LATE = 0.5, 0.1  # what is left of a proposal's life when people are reminded, and when others hear
 

@@ -10,7 +10,7 @@ from bot.times.recurrence import Run, next_run
 from bot.times.zones import spoken
 from storage.database.tables import Recurring, Standing
 from storage.errors import Conflict
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 GRACE = timedelta(minutes=5)  # later than that, we were not there: then people are asked
 

@@ -2,10 +2,9 @@
 
 import json
 import re
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, NamedTuple
 
 import psycopg
 from pydantic_core import to_json
@@ -29,6 +28,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.types import Boolean, TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
+from typing_extensions import TypeVar
 
 Convert = Callable[[Any], Any]
 PLACE, NUMBER = re.compile(r"%\((\w+)\)s"), re.compile(r"\$(\d+)")
@@ -93,14 +93,23 @@ def _in_array(element: Among, compiler: SQLCompiler, **options: Any) -> str:
     return f"{value} = ANY({names})"
 
 
-class Prepared:
-    """One statement; `all` reads rows, `run` writes, `many` writes for each set of values."""
+class Returned(NamedTuple):
+    """What a write gives back, where only that counts: its first column."""
 
-    def __init__(self, statement: Select[Any] | UpdateBase) -> None:
-        self._statement = statement
+    value: Any
+
+
+R = TypeVar("R", bound=tuple[Any, ...], default=Returned)
+
+
+class Prepared(Generic[R]):
+    """One statement; `all` reads rows of the type `row`, `run` writes, `many` for each set of values."""
+
+    def __init__(self, statement: Select[Any] | UpdateBase, row: type[R] = Returned) -> None:  # type: ignore[assignment] # a write gives no row, or one that nobody reads
+        self._statement, self._row = statement, row
         self._ways: dict[str, Way] = {}
 
-    def all(self, c: Connection, **values: Any) -> list[Any]:
+    def all(self, c: Connection, **values: Any) -> list[R]:
         way = self.way(c)
         cursor = way.cursor(c)
         cursor.execute(way.sql, way.bind(values))
@@ -119,11 +128,11 @@ class Prepared:
     def way(self, c: Connection) -> "Way":
         name = c.dialect.name
         if name not in self._ways:
-            self._ways[name] = Way(self._statement, c.dialect)
+            self._ways[name] = Way(self._statement, c.dialect, self._row)
         return self._ways[name]
 
 
-ONE = Prepared(select(literal_column("1").label("one")))
+ONE: Prepared[Returned] = Prepared(select(literal_column("1").label("one")))
 
 
 class Together:
@@ -134,7 +143,7 @@ class Together:
     is answered on the same journey, by the rows as they were before.
     """
 
-    def __init__(self, *, last: Prepared | None = None, **parts: Prepared) -> None:
+    def __init__(self, *, last: Prepared[Any] | None = None, **parts: Prepared) -> None:
         self.parts, self.last = parts, last
         self._known: dict[tuple[tuple[str, int], ...], str] = {}
 
@@ -164,7 +173,7 @@ class Together:
 class Way:
     """A statement as one driver takes it."""
 
-    def __init__(self, statement: Select[Any] | UpdateBase, dialect: Dialect) -> None:
+    def __init__(self, statement: Select[Any] | UpdateBase, dialect: Dialect, row: type[Any]) -> None:
         compiled = statement.compile(dialect=dialect)
         assert isinstance(compiled, SQLCompiler)  # noqa: S101 # for the type checker: it is SQL
         binds = {name: bind for bind, name in compiled.bind_names.items()}
@@ -175,7 +184,8 @@ class Way:
         convert = {name: type_.bind_processor(dialect) for name, type_ in self.binds.items()}
         self.places = [(name, convert[name], fixed.get(name)) for name in self.order]
         columns: list[Column[Any]] = [*getattr(statement, "exported_columns", ())]
-        self.shape: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # made at run time
+        self.row = row
+        _demand_same_columns(row, [column.key for column in columns])
         self.types = [column.type.dialect_impl(dialect) for column in columns]
         self.dialect = dialect
         self.results: list[tuple[int, Convert]] | None = None  # known once the driver has named its types
@@ -227,7 +237,13 @@ class Way:
         cells = list(found)
         for place, convert in results:
             cells[place] = convert(cells[place])
-        return self.shape._make(cells)
+        return self.row._make(cells)
+
+
+def _demand_same_columns(row: type[Any], columns: list[str]) -> None:
+    """A row type is made by position: with other columns it would lie."""
+    if columns and row is not Returned and [*row._fields] != columns:
+        raise TypeError(f"{row.__name__} has {row._fields}, its statement gives {columns}")
 
 
 def _numbered(sql: str, order: list[str], fixed: Mapping[str, Any]) -> str:

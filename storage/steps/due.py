@@ -1,16 +1,90 @@
 """Which steps may start now, and with them the documents that they were approved in. Statements only."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Select, and_, bindparam, exists, func, or_, select
+from sqlalchemy import Select, and_, bindparam, func, select
 from sqlmodel import col
 
-from storage.contract.states import PlanState, StepState
 from storage.database.statements import Among, Prepared, table
-from storage.database.tables import Approval, Moment, Override, Plan, Revision, Step, Target
-from storage.safeguards.stops import STOPPED
-from storage.settling.settle import CURRENT
+from storage.database.tables import Approval, Override, Plan, Revision, Step
+from storage.settling.frames import CURRENT
+from storage.settling.starting import PENDING, PERMITTED
+
+
+class WaitingStep(NamedTuple):
+    """As much of a step's row as claiming it needs."""
+
+    id: int
+    plan_id: int
+    revision: int
+    key: str
+    undo: bool
+    digest: str
+    worker: str
+    action: str
+    changes: bool
+    repeat: str
+    timeout: float
+    target: str
+    environment: str
+    attempt: int
+    not_before: datetime | None
+    not_after: datetime | None
+    start_by: datetime | None
+    due_at: datetime
+    basis: str
+    previous: dict[str, Any]
+
+
+class Document(NamedTuple):
+    """What was approved: a revision, and where it was made under the mandate of another one, that one."""
+
+    spec: str
+    digest: str
+    parent: int
+    needed: int
+    approved: str | None
+    approved_digest: str | None
+    given: int  # approvals of its digest
+    broken: int  # overrides of its approvals
+
+
+class Found(NamedTuple):
+    """A row of `documented`: a step, and the document with the first one of each plan."""
+
+    id: int
+    plan_id: int
+    revision: int
+    key: str
+    undo: bool
+    digest: str
+    worker: str
+    action: str
+    changes: bool
+    repeat: str
+    timeout: float
+    target: str
+    environment: str
+    attempt: int
+    not_before: datetime | None
+    not_after: datetime | None
+    start_by: datetime | None
+    due_at: datetime
+    basis: str
+    previous: dict[str, Any]
+    spec: str | None
+    spec_digest: str | None
+    parent: int | None
+    needed: int | None
+    approved: str | None
+    approved_digest: str | None
+    given: int
+    broken: int
+
+
+STEP_FIELDS = len(WaitingStep._fields)
+Claimable = list[tuple[WaitingStep, Document]]  # steps that are due, each with what was approved
 
 REVISION = table(Revision)
 PARENT = REVISION.alias("parent")  # whose approval counts, for a revision that was made under its mandate
@@ -60,42 +134,23 @@ def documented(steps: Select[Any]) -> Select[Any]:
     )
 
 
-NOW: BindParameter[datetime] = bindparam("now", type_=Moment())
-PENDING = (
-    # Not by an index of states: what is due is read in its order, and no further than there are hands.
-    func.coalesce(col(Plan.state), "") == PlanState.approved,
-    func.coalesce(col(Step.state), "") == StepState.pending,
-    col(Plan.cancelled_by) == "",
-    col(Step.due_at) <= NOW,
-    or_(col(Step.not_before).is_(None), col(Step.not_before) <= NOW),
-    or_(col(Step.start_by).is_(None), col(Step.start_by) >= NOW),
-    ~STOPPED,
-    ~exists().where(col(Target.name) == col(Step.target)),
-)
-PERMITTED = or_(col(Step.changes).is_(False), col(Step.undo).is_(True), col(Step.permit_until) > NOW)
 OFFERED = Among(col(Step.worker).concat(".").concat(col(Step.action)), "offers")
-ROW = tuple(column for column in table(Step).c if column.name != "report")
-CLAIMED = (
-    "id", "plan_id", "revision", "key", "undo", "digest", "worker", "action", "changes", "repeat", "timeout",
-    "target", "environment", "attempt", "not_before", "not_after", "start_by", "due_at", "basis", "previous",
-)  # fmt: skip
 WAITING = (
-    select(*(table(Step).c[name] for name in CLAIMED))
+    select(*(table(Step).c[name] for name in WaitingStep._fields))
     .join(Plan, CURRENT)
     .where(*PENDING, PERMITTED, OFFERED)
     .order_by(col(Step.due_at), col(Step.id))
     .limit(bindparam("limit"))
 )
-PEEK = Prepared(WAITING)
-DUE = Prepared(documented(WAITING.with_for_update(of=table(Plan), skip_locked=True)))
-THIS = Prepared(documented(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan))))
-UNPERMITTED = Prepared(
-    select(*ROW)
-    .join(Plan, CURRENT)
-    .where(
-        *PENDING,
-        col(Step.changes).is_(True),
-        col(Step.undo).is_(False),
-        col(Step.permit_until) <= NOW,
-    )
+PEEK = Prepared(WAITING, WaitingStep)
+DUE = Prepared(documented(WAITING.with_for_update(of=table(Plan), skip_locked=True)), Found)
+THIS = Prepared(
+    documented(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan))), Found
 )
+
+
+def claimable(found: list[Found]) -> Claimable:
+    """Each step with the document that came with the first one of its plan."""
+    steps = [WaitingStep._make(row[:STEP_FIELDS]) for row in found]
+    documents = {row.plan_id: Document._make(row[STEP_FIELDS:]) for row in found if row.spec is not None}
+    return [(step, documents[step.plan_id]) for step in steps]

@@ -23,9 +23,9 @@ from bot.policy.authorize import ROLES, Actor, Allowed, Refused, authorize
 from bot.slack.app import ANYTHING, build
 from storage.config import SignoffConfig
 from storage.errors import SignoffError
-from storage.store import Store
 from tests.support.fakes import NOW, Everybody, demo_config, messages, propose
 from tests.support.places import ROOT
+from tests.support.store import Store
 
 pytestmark = pytest.mark.authorize
 

@@ -20,8 +20,8 @@ from bot.local.shapes import Member
 from storage.clock import wall
 from storage.config import Settings
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.support.fakes import PLAN_JSON
+from tests.support.store import Store
 
 OURS = json.loads(PLAN_JSON)
 WELL_KNOWN = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from bot.turns.planning import tend
 from storage.contract.states import PlanState
 from storage.database.tables import Event
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.crash.oracle import Fault, Seen, faults
 from tests.crash.stage import Stage
 from tests.support.fakes import targets

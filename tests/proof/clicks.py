@@ -23,8 +23,8 @@ from bot.slack.outbox import Outbox
 from storage.clock import wall
 from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.support.fakes import CONTRACTS, lasting, plan_spec
+from tests.support.store import Store
 
 PEOPLE = 50
 BUTTONS = ("approve", "edit", "reject")

@@ -17,8 +17,6 @@ from storage.database.tables import Approval, Attempt, Event, Plan, Step, Target
 from storage.errors import Conflict, NotFound
 from storage.journal.chain import broken_link
 from storage.steps.claims import Claim, Ending
-from storage.store import Store
-from storage.transaction import rows
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -36,6 +34,7 @@ from tests.support.fakes import (
     terms,
     undo,
 )
+from tests.support.store import Store
 
 WORKERS = ("w1", "w2")
 WAYS = ("ask", "abort", "rollback", "continue")
@@ -152,10 +151,10 @@ class Everything(RuleBasedStateMachine):
 
     @invariant()
     def the_rows_agree(self) -> None:
-        with self.store._read() as c:
-            plans = {plan.id: plan for plan in rows(c, Plan)}
-            steps, attempts, targets = rows(c, Step), rows(c, Attempt), rows(c, Target)
-            approvals = rows(c, Approval)
+        with self.store.read() as t:
+            plans = {plan.id: plan for plan in t.rows(Plan)}
+            steps, attempts, targets = t.rows(Step), t.rows(Attempt), t.rows(Target)
+            approvals = t.rows(Approval)
         held = {step.target for step in steps if step.state in {"running", "unknown"} and step.target}
         open_ = {(attempt.step_id, attempt.number) for attempt in attempts if not attempt.outcome}
         assert {target.name for target in targets} == held
@@ -182,9 +181,9 @@ class Everything(RuleBasedStateMachine):
 
     @invariant()
     def the_journal_is_whole(self) -> None:
-        with self.store._read() as c:
-            for plan in rows(c, Plan):
-                events = rows(c, Event, col(Event.plan_id) == plan.id, order=col(Event.seq))
+        with self.store.read() as t:
+            for plan in t.rows(Plan):
+                events = t.rows(Event, col(Event.plan_id) == plan.id, order=col(Event.seq))
                 assert broken_link(events) is None
                 assert (len(events), events[-1].hash) == (plan.events, plan.head)
 

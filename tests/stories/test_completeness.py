@@ -19,9 +19,9 @@ from storage.audit.verify import check
 from storage.config import SignoffConfig
 from storage.database.tables import Event
 from storage.steps.claims import report_hash
-from storage.store import Store
 from tests.bot.policy.test_totp import Members, filled
 from tests.support.fakes import NOW, FakeClock, attempts, contract, ok, plan_spec, step, take
+from tests.support.store import Store
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["BOB"], "admins": ["ROOT"]}})
 SHOWING = contract("deploy", undo="restore", preview=True)

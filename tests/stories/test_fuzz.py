@@ -32,10 +32,10 @@ from storage.config import SignoffConfig, read_config
 from storage.contract.report import AnyReport
 from storage.errors import BadConfig, SignoffError
 from storage.secrets.redaction import Redactor, secret_in
-from storage.store import Store
 from tests.support.fakes import NOW, demo_config, propose, real_contracts, take, verbs
 from tests.support.fakes import approved as approved_plan
 from tests.support.places import ROOT
+from tests.support.store import Store
 from tests.workers.engine.test_attempt import CLAIM
 from workers.engine.attempt import judge
 

@@ -17,8 +17,7 @@ from bot.slack.attachments import attachments, content
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Message
-from storage.reading.views import PlanView, StepView
-from storage.store import Store
+from storage.reading.plan_view import PlanView, StepView
 from tests.bot.cards.test_card import happening, plan_view
 from tests.support.fakes import (
     BACKUP,
@@ -36,6 +35,7 @@ from tests.support.fakes import (
     undo,
 )
 from tests.support.room import Room
+from tests.support.store import Store
 
 MANY = 120
 STEPS = [step(f"s{n}", BACKUP, purpose=f"Back up part {n}", parameters={"service": "a"}) for n in range(MANY)]

@@ -15,7 +15,7 @@ from bot.local.shapes import Channel, Group, Member
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Event
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 from tests.bot.cards.test_card import plan_view
 from tests.support.browser import chromium, shot
 from tests.support.fakes import BACKUP, DEPLOY, NOW, READ, step

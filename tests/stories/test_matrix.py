@@ -3,9 +3,9 @@
 import pytest
 
 from storage.journal.chain import broken_link
-from storage.store import Store
 from tests.proof.parts.matrix import FACTS, KINDS, RIGHTS, STATES, TAKES, UNANSWERED
 from tests.proof.parts.matrix_stage import ACTS, Stage, trials
+from tests.support.store import Store
 
 pytestmark = pytest.mark.authorize
 EVERY = 97  # a prime, so that the sample wanders through all kinds, ways and states

@@ -6,10 +6,10 @@ import pytest
 from sqlalchemy import Engine
 
 from bot.cli.stats import stats, table
-from storage.store import Store
 from tests.proof.ladder import climb
 from tests.proof.parts.faulty import FAMILIES, faults
 from tests.support.fakes import FakeClock, approve, approved, fail, propose, step, succeed
+from tests.support.store import Store
 
 # The long form, all hundred of them: python -m tests.proof.ladder.
 SHORT = [key for name in FAMILIES for key in [k for k, f in faults().items() if f["family"] == name][:9:3]]

@@ -15,13 +15,13 @@ from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
 from bot.turns.planning import tend, think
 from storage.config import SignoffConfig
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.reading.plan_view import PlanView
 from tests.bot.planner.review.test_ladder import wired
 from tests.conftest import emptied
 from tests.support.fake_model import KEY, MODEL, FakeModel, says
 from tests.support.fakes import Everybody, FakeClock, messages, work
 from tests.support.loopback import Page, Site, serving
+from tests.support.store import Store
 from workers.engine.attempt import Attempts
 from workers.registry import load
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel
 from storage.clock import wall
 from storage.contract.spec import StepSpec
 from storage.contract.states import StepState
-from storage.store import Store
 from tests.support.fakes import approve, plan_spec, step, terms
+from tests.support.store import Store
 from workers.__main__ import carrying
 from workers.base import Context, Params, Report, Transient, Worker, action
 from workers.engine.attempt import Attempts

@@ -20,10 +20,9 @@ from storage.contract.capability import Contract, Entry
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
 from storage.database.tables import Attempt, Message, Step, Target
-from storage.plans.lifecycle import Terms
+from storage.plans.proposals import Terms
 from storage.steps.claims import Claim, Taker
-from storage.store import Store
-from storage.transaction import rows
+from tests.support.store import Store
 from workers.engine.attempt import Attempts, Running
 from workers.engine.preview import make
 from workers.engine.turn import Crew, take_turn
@@ -171,24 +170,24 @@ def approved(store: Store, *steps: StepSpec, **fields: Any) -> int:
 
 def step_row(store: Store, plan_id: int, key: str) -> Step:
     """Of the newest revision that has it."""
-    with store._read() as c:
-        mine = (found for found in rows(c, Step) if (found.plan_id, found.key) == (plan_id, key))
+    with store.read() as t:
+        mine = (found for found in t.rows(Step) if (found.plan_id, found.key) == (plan_id, key))
         return max(mine, key=lambda found: found.revision)
 
 
 def attempts(store: Store) -> list[Attempt]:
-    with store._read() as c:
-        return sorted(rows(c, Attempt), key=lambda found: (found.step_id, found.number))
+    with store.read() as t:
+        return sorted(t.rows(Attempt), key=lambda found: (found.step_id, found.number))
 
 
 def targets(store: Store) -> list[str]:
-    with store._read() as c:
-        return [found.name for found in rows(c, Target)]
+    with store.read() as t:
+        return [found.name for found in t.rows(Target)]
 
 
 def messages(store: Store, kind: str) -> list[Message]:
-    with store._read() as c:
-        return rows(c, Message, col(Message.kind) == kind, order=col(Message.id))
+    with store.read() as t:
+        return t.rows(Message, col(Message.kind) == kind, order=col(Message.id))
 
 
 def verbs(store: Store, plan_id: int) -> list[str]:

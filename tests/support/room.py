@@ -13,10 +13,10 @@ from bot.planner.runbooks import book as runbooks
 from bot.slack.app import commit
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec
-from storage.plans.lifecycle import Terms
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.plans.proposals import Terms
+from storage.reading.plan_view import PlanView
 from tests.support.fakes import CONTRACTS, TEAM, Everybody, demo_config, messages, terms
+from tests.support.store import Store
 
 CARD = "100.000001"
 US = "USIGNOFF"

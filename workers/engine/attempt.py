@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from storage.contract.report import CHECKPOINT, AnyReport, Fault, storable
 from storage.contract.spec import holds
-from storage.settling.previews import basis_hash
+from storage.execution import Execution
 from storage.steps.claims import Claim, Ending, Taker
-from storage.store import Store
+from storage.steps.previews import basis_hash
 from workers.base import Asks, Context, Params, Permanent, Preview, Transient, Unsure, Verdict
 from workers.registry import Registry
 
@@ -42,7 +42,7 @@ class Running:
 class Attempts:
     """What running an attempt needs."""
 
-    store: Store
+    store: Execution
     registry: Registry
     owner: str
     scratch: Path

@@ -15,9 +15,9 @@ from storage.clock import wall
 from storage.database.commit_notices import Bell
 from storage.errors import Unavailable
 from storage.monitoring.health import Pulse
-from storage.settling.previews import Wanted
 from storage.signal_flag import Flag
 from storage.steps.claims import Ending
+from storage.steps.previews import Wanted
 from workers.engine.attempt import LEASE, Attempts, Running
 from workers.engine.carrier import Carrier
 from workers.engine.preview import make

@@ -13,7 +13,7 @@ from bot.planner.review.gate import Ruling, judge, unmet
 from bot.planner.validate import Catalogue
 from storage.contract.states import StepState, can_skip
 from storage.errors import InvalidPlan
-from storage.reading.views import StepView
+from storage.reading.plan_view import StepView
 
 # (the plan as it stands, what was decided before, the rungs that are left) → what a model advises
 Advise = Callable[[Progress, Sequence[Decision], Sequence[Verb]], Decision]

@@ -23,7 +23,7 @@ from bot.cards.summary import summary
 from bot.cards.tasks import plan_block
 from bot.planner.runbooks.questions import Field, Form
 from bot.planner.validate import Catalogue
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.bot.cards.test_card import EVIL, harmless, hostile, markup, strings
 from tests.support.fakes import DEPLOY, NOW
 

@@ -33,7 +33,7 @@ from storage.contract.spec import PlanSpec, Schedule
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Event, Stop
 from storage.errors import Issue
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 from tests.support.fakes import NOW, PLAN_JSON, demo_config, plan_spec, real_contracts, step, undo
 
 Json = dict[str, Any]

@@ -16,7 +16,6 @@ from bot.plans.permits import permit
 from bot.policy.authorize import terms
 from storage.config import SignoffConfig
 from storage.errors import SignoffError
-from storage.store import Store
 from tests.support.fakes import (
     CONTRACTS,
     DEPLOY,
@@ -33,6 +32,7 @@ from tests.support.fakes import (
     taker,
     tamper,
 )
+from tests.support.store import Store
 
 pytestmark = pytest.mark.authorize
 GIVEN: dict[str, Any] = {"people": {"approvers": ["BOB", "CAROL", "SAPP"]}}

@@ -17,7 +17,6 @@ from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed
-from storage.store import Store
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -41,6 +40,7 @@ from tests.support.fakes import (
     terms,
     verbs,
 )
+from tests.support.store import Store
 
 MIRROR = contract("check", worker="mirror", changes=False, repeat="safe")
 PEOPLE = demo_config().people.model_copy(update={"approvers": ("BOB", "CAROL")})
@@ -335,7 +335,7 @@ def test_a_death_before_the_commit_repeats_the_thinking_and_nothing_else(lite, m
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "_settle", dies)
+        patched.setattr("storage.plans.decisions.settle_plans", dies)
         with pytest.raises(Killed):
             think(bot(lite))
     assert (lite.view(plan_id).revision, decided(lite, plan_id)) == (1, [])

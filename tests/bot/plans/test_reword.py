@@ -19,11 +19,11 @@ from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
 from bot.turns.planning import think
 from storage.contract.spec import PlanSpec
-from storage.store import Store
 from tests.conftest import emptied
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, fails, says
 from tests.support.fakes import NOW, FakeClock, demo_config, messages, real_contracts, step, terms, verbs
 from tests.support.room import Room
+from tests.support.store import Store
 
 pytestmark = pytest.mark.model
 

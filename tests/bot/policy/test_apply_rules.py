@@ -22,8 +22,7 @@ from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.errors import BadConfig, NotAllowed
-from storage.plans.lifecycle import Terms
-from storage.store import Store
+from storage.plans.proposals import Terms
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -38,6 +37,7 @@ from tests.support.fakes import (
     verbs,
 )
 from tests.support.places import ROOT
+from tests.support.store import Store
 
 STAGING = contract("try", names={"service": {"a": {"binding": "b", "environment": "staging"}}})
 CATALOGUE = Catalogue([*CONTRACTS.values(), STAGING])

@@ -8,7 +8,7 @@ from bot.policy.authorize import ROLES, Actor, Allowed, Refused, authorize, enti
 from storage.config import SignoffConfig
 from storage.contract.demands import Demands, Glass, Quorum
 from storage.contract.spec import PlanSpec
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.bot.policy.test_authorize_terms import CATALOGUE, PLAN
 from tests.support.fakes import CONTRACTS, DEPLOY, NOW, READ, chain, plan_spec, step
 

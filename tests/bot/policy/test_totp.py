@@ -27,11 +27,11 @@ from storage.config import People as ConfigPeople
 from storage.config import Signing, SignoffConfig
 from storage.contract.demands import Demands
 from storage.errors import BadConfig, Conflict, NotAllowed, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from storage.safeguards.second_factors import LIMIT, Proof
-from storage.store import Store
 from tests.proof.parts.leaks import Members
 from tests.support.fakes import NOW, TEAM, FakeClock, propose, strangers, tamper, terms, together
+from tests.support.store import Store
 
 SECRET = b"12345678901234567890"
 KEY = new_key()

@@ -25,9 +25,9 @@ from bot.slack.http_mode import LARGEST, PATH, serving
 from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
-from storage.store import Store
 from tests.support.fakes import CONTRACTS, FakeClock, plan_spec, terms
 from tests.support.local_kit import until
+from tests.support.store import Store
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["U0BOB"]}})
 COMMAND = "command=%2Fplan&text=deploy&user_id=U0ANN&channel_id=C0OPS&team_id=T0LOCAL&trigger_id=1.2.3"

@@ -17,7 +17,6 @@ from bot.slack.outbox import Outbox, patience
 from bot.slack.pace import BURST, EVERY, POST, UPDATE, UPDATES, Pace
 from storage.database.engine import migrate, open_engine
 from storage.errors import SignoffError
-from storage.store import Store
 from tests.support.fakes import (
     CONTRACTS,
     FakeClock,
@@ -31,6 +30,7 @@ from tests.support.fakes import (
     taker,
     terms,
 )
+from tests.support.store import Store
 
 CHANNEL = "C0OPS"
 HOME = {"type": "home", "blocks": [{"type": "header", "text": {"type": "plain_text", "text": "Signoff"}}]}
@@ -105,8 +105,10 @@ def test_a_message_that_a_crash_kept_from_being_noted_is_found_again(outbox, wor
         approve(outbox.store, plan_id)
         outbox.speak()
     shown = json.dumps(workspace.state()["messages"])
-    with outbox.store._write() as c:  # as if killed between Slack's answer and our note of it
-        c.exec_driver_sql("UPDATE message SET ts = '', shown = 0, sending = 1 WHERE kind = ?", (kind,))
+    with outbox.store.write() as t:  # as if killed between Slack's answer and our note of it
+        t.connection.exec_driver_sql(
+            "UPDATE message SET ts = '', shown = 0, sending = 1 WHERE kind = ?", (kind,)
+        )
 
     outbox.speak()
 

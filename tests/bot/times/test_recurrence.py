@@ -17,7 +17,6 @@ from storage.config import People as Named
 from storage.config import PolicyConfig, SignoffConfig, StandingPolicy, local
 from storage.contract.states import RECURRING_MOVES, PlanState
 from storage.errors import BadTime, Conflict, NotAllowed, SignoffError
-from storage.store import Store
 from tests.support.fakes import (
     CONTRACTS,
     DEPLOY,
@@ -31,6 +30,7 @@ from tests.support.fakes import (
     strangers,
     together,
 )
+from tests.support.store import Store
 
 YORK = "America/New_York"
 STANDING = StandingPolicy(runs=3, days=30, risks=("high",))

@@ -13,7 +13,6 @@ from bot.turns.planning import think
 from storage.config import SignoffConfig
 from storage.contract.states import PlanState
 from storage.errors import NotAllowed
-from storage.store import Store
 from tests.support.fakes import (
     CONTRACTS,
     DEPLOY,
@@ -30,6 +29,7 @@ from tests.support.fakes import (
     take,
     undo,
 )
+from tests.support.store import Store
 
 
 def bot(store: Store, ask_model: Any = None, **policy: Any) -> Bot:

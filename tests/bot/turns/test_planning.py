@@ -17,7 +17,6 @@ from bot.turns.planning import think
 from storage.config import Approvals, Freeze, PolicyConfig
 from storage.config import People as ConfigPeople
 from storage.contract.states import PlanState
-from storage.store import Store
 from tests.support.fakes import (
     CONTRACTS,
     DEPLOY,
@@ -31,6 +30,7 @@ from tests.support.fakes import (
     propose,
     step,
 )
+from tests.support.store import Store
 
 WISH = "deploy auth-service v2.1.4 to production"
 

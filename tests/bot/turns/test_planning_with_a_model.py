@@ -19,7 +19,6 @@ from bot.process import thinker
 from bot.turns.planning import think
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
-from storage.store import Store
 from tests.conftest import emptied
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, fails, says
 from tests.support.fakes import (
@@ -33,6 +32,7 @@ from tests.support.fakes import (
     step,
     take,
 )
+from tests.support.store import Store
 
 pytestmark = pytest.mark.model
 

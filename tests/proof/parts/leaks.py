@@ -28,7 +28,6 @@ from bot.slack.outbox import Outbox
 from bot.turns.planning import think
 from storage.database.engine import migrate, open_engine
 from storage.secrets.redaction import Quiet, Redactor
-from storage.store import Store
 from tests.proof.parts.planted import KINDS, Chance, Made, known, unknown
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, says
 from tests.support.fakes import (
@@ -42,6 +41,7 @@ from tests.support.fakes import (
     terms,
     work,
 )
+from tests.support.store import Store
 from workers.base import Context, Params, Permanent, Report, Worker, action
 from workers.commands.process import run
 from workers.engine.attempt import Attempts

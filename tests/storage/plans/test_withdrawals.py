@@ -10,7 +10,6 @@ from bot.plans.permits import permit
 from bot.turns.planning import think
 from storage.contract.states import PlanState
 from storage.errors import Conflict
-from storage.store import Store
 from tests.bot.plans.test_review import advice, bot, broke
 from tests.support.fakes import (
     BACKUP,
@@ -28,6 +27,7 @@ from tests.support.fakes import (
     undo,
     verbs,
 )
+from tests.support.store import Store
 
 UNDO = undo("undo", "deploy")
 MEND = step("mend", DEPLOY, parameters={"service": "b"})

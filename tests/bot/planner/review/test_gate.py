@@ -15,7 +15,7 @@ from storage.contract.mandate import allowance, covers
 from storage.contract.report import AnyReport
 from storage.contract.spec import Mandate, PlanSpec, Schedule, StepSpec
 from storage.contract.states import StepState
-from storage.reading.views import StepView
+from storage.reading.plan_view import StepView
 from tests.support.fakes import BACKUP, CONTRACTS, DEPLOY, NOW, READ, RESTORE, contract, step, undo
 
 pytestmark = pytest.mark.hostile

@@ -22,7 +22,7 @@ from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import Mandate, PlanSpec, StepSpec
 from storage.contract.states import StepState
 from storage.errors import InvalidPlan
-from storage.reading.views import StepView
+from storage.reading.plan_view import StepView
 from tests.proof.parts.faulty import FAMILIES, called, faults, knowing, met, offered
 from tests.support.fakes import DEPLOY, READ, contract, step, undo
 

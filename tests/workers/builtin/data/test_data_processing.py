@@ -15,10 +15,10 @@ from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec, holds
-from storage.store import Store
 from tests.support.fakes import approve, plan_spec, step, step_row, terms, work
 from tests.support.loopback import Page, Site, serving
 from tests.support.scratch import at
+from tests.support.store import Store
 from workers.base import Permanent, Report, Transient, check
 from workers.builtin.data.columnar import engine
 from workers.builtin.data.data_processing import DataProcessing, ProcessParams

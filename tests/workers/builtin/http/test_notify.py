@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from storage.store import Store
 from tests.support.fakes import approve, messages, plan_spec, states, step, terms, work
 from tests.support.loopback import SECRET, Page, Site, nowhere, serving
 from tests.support.scratch import context
+from tests.support.store import Store
 from workers.base import Permanent, Unsure
 from workers.builtin.http.notify import Notify, NotifyParams
 from workers.engine.attempt import Attempts

@@ -1,0 +1,48 @@
+"""What workers can do, as they publish it, and how long it usually takes."""
+
+from collections.abc import Iterable
+from statistics import median
+
+from sqlalchemy import insert, update
+from sqlmodel import col
+
+from storage.contract.capability import Contract
+from storage.contract.states import StepState
+from storage.database.tables import Capability, Step
+from storage.memory import Memory
+
+HISTORY = 300  # steps that went well, of which durations are learnt
+WENT_WELL = (
+    col(Step.state) == StepState.succeeded,
+    col(Step.started_at).is_not(None),
+    col(Step.ended_at).is_not(None),
+)
+
+
+def publish(memory: Memory, contracts: Iterable[Contract]) -> None:
+    """Say what this workers process can do. An action it no longer offers grows stale by itself."""
+    with memory.write() as t:
+        for contract in contracts:
+            one = (col(Capability.worker) == contract.worker, col(Capability.action) == contract.action)
+            body = contract.model_dump(mode="json")
+            values = {"contract": body, "hash": contract.hash(), "seen_at": memory.clock()}
+            if not t.execute(update(Capability).where(*one).values(**values)).rowcount:
+                key = {"worker": contract.worker, "action": contract.action}
+                t.execute(insert(Capability).values(**key, **values))
+
+
+def contracts(memory: Memory) -> list[Contract]:
+    """Everything any worker has published; how long it takes, by what it took lately."""
+    with memory.read() as t:
+        found = [Contract.model_validate(row.contract) for row in t.rows(Capability)]
+        lately = t.rows(Step, *WENT_WELL, order=col(Step.id).desc(), limit=HISTORY) if found else []
+    took: dict[tuple[str, str], list[float]] = {}
+    for step in lately:
+        seconds = (step.ended_at - step.started_at).total_seconds()  # type: ignore[operator] # they ended
+        took.setdefault((step.worker, step.action), []).append(seconds)
+    return [_usual(contract, took.get((contract.worker, contract.action), [])) for contract in found]
+
+
+def _usual(contract: Contract, took: list[float]) -> Contract:
+    """The contract with what its action usually took, once it ran three times; no approval relies on that."""
+    return contract.model_copy(update={"typical": median(took)}) if len(took) > 2 else contract
