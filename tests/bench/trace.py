@@ -37,8 +37,9 @@ from storage.clock import wall
 from storage.config import read_config
 from storage.contract.states import PlanState
 from storage.database.engine import migrate, open_engine
+from storage.execution import Execution
+from storage.intention import Intention
 from storage.reading.views import PlanView
-from storage.store import Store
 from tests.support.fakes import FakeClock, show_previews, work
 from tests.support.local_kit import connected
 from tests.support.places import ROOT
@@ -105,7 +106,7 @@ class Walk:
     def __post_init__(self) -> None:
         engine, config = open_engine(f"sqlite:///{self.home / 'signoff.db'}"), self.home / "signoff.toml"
         migrate(engine)
-        self.store, hands = Store(engine, self.clock), Store(engine, self.clock)
+        self.store, hands = Intention(engine, self.clock), Execution(engine, self.clock)
         self.attempts = Attempts(hands, load(read_config(config)), "workers", self.home / "attempts")
         hands.alive("workers", "workers", "0")
         hands.publish(self.attempts.registry.contracts())

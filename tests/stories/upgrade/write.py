@@ -27,7 +27,8 @@ from bot.turns.planning import tend, think
 from storage.config import read_config
 from storage.contract.spec import PlanSpec
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
+from storage.execution import Execution
+from storage.intention import Intention
 from tests.support.fakes import PLAN_JSON, FakeClock, show_previews, work
 from tests.support.room import Room
 from workers.engine.attempt import Attempts
@@ -132,9 +133,9 @@ def office(url: str, clock: FakeClock, number: int) -> Iterator[Office]:
     """Open the database at this time; `number` begins the timestamps of what its Slack shows."""
     engine = open_engine(url)
     migrate(engine)
-    room = Room(Store(engine, clock), CONFIG)
+    room = Room(Intention(engine, clock), CONFIG)
     room.bot = replace(room.bot, ask_model=drafted)
-    attempts = Attempts(Store(engine, clock), load(CONFIG), "workers-1", Path("attempts"))
+    attempts = Attempts(Execution(engine, clock), load(CONFIG), "workers-1", Path("attempts"))
     attempts.store.alive("workers-1", "workers", "0")
     attempts.store.publish(attempts.registry.contracts())
     yield Office(room, attempts, Outbox(room.store, Slate(number)), clock)
