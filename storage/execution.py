@@ -5,10 +5,10 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
-from storage.exchange import capabilities, processes
+from storage.exchange import capabilities
 from storage.memory import Memory
 from storage.secrets.redaction import Redactor
-from storage.steps import lateness, previews, recovery, running, turn
+from storage.steps import lateness, previews, recovery, turn
 from storage.steps.turn import Turns
 
 
@@ -28,10 +28,10 @@ class Execution(Memory):
     fail = turn.fail
     retry = turn.retry
 
-    start = running.start
-    holds = running.holds
-    renew = running.renew
-    advance = running.advance
+    start = turn.start
+    holds = turn.holds
+    renew = turn.renew
+    advance = turn.advance
 
     lapsed = recovery.lapsed
     lose = recovery.lose
@@ -48,4 +48,4 @@ class Execution(Memory):
 
     publish = capabilities.publish
 
-    alive = processes.alive
+    alive = capabilities.alive

@@ -5,25 +5,23 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
-from storage.exchange import capabilities, deliveries, outbox, processes
+from storage.exchange import capabilities, deliveries, outbox
 from storage.exchange.deliveries import Arrivals
 from storage.memory import Memory
 from storage.plans import (
     answers,
     approvals,
-    clarifications,
     decisions,
     lifecycle,
     overrides,
     permits,
-    proposals,
     recurrences,
     resolutions,
     runbooks,
     takeovers,
     withdrawals,
 )
-from storage.reading import counts, history, views
+from storage.reading import counts, views
 from storage.safeguards import second_factors, spending, stops
 from storage.secrets.redaction import Redactor
 
@@ -57,23 +55,23 @@ class Intention(Memory):
 
     contracts = capabilities.contracts
 
-    processes = processes.processes
+    processes = capabilities.processes
 
     request = lifecycle.request
     refuse = lifecycle.refuse
     stall = lifecycle.stall
     cancel = lifecycle.cancel
 
-    propose = proposals.propose
-    amend = proposals.amend
+    propose = lifecycle.propose
+    amend = lifecycle.amend
 
     approve = approvals.approve
 
     answer = answers.answer
 
-    to_plan = clarifications.to_plan
-    clarify = clarifications.clarify
-    inform = clarifications.inform
+    to_plan = lifecycle.to_plan
+    clarify = lifecycle.clarify
+    inform = lifecycle.inform
 
     to_review = decisions.to_review
     guide = decisions.guide
@@ -92,7 +90,7 @@ class Intention(Memory):
     resolve = resolutions.resolve
 
     take_over = takeovers.take_over
-    answer_to = takeovers.answer_to
+    answer_to = views.answer_to
 
     reject = withdrawals.reject
     expire = withdrawals.expire
@@ -122,10 +120,10 @@ class Intention(Memory):
     open_plans = views.open_plans
     proposal_at = views.proposal_at
 
-    events = history.events
-    journal = history.journal
-    head = history.head
-    event = history.event
+    events = views.events
+    journal = views.journal
+    head = views.head
+    event = views.event
 
     requested = counts.requested
     holders = counts.holders

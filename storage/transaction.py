@@ -13,10 +13,9 @@ from sqlalchemy.orm import Session
 from sqlalchemy.util.typing import TupleAny, Unpack
 from sqlmodel import SQLModel, col, select
 
-from storage.contract.documents import read_spec
-from storage.contract.spec import PlanSpec
+from storage.contract.spec import PlanSpec, read_spec
 from storage.contract.states import PLAN_MOVES, STEP_MOVES
-from storage.database.tables import Message, Plan, Preview, Revision, Step, System
+from storage.database.tables import Message, Plan, Preview, Revision, Spending, Step, System
 from storage.errors import Conflict, NotFound
 from storage.journal.chain import event_hash
 from storage.journal.events import ADD_EVENT, CARDS, HEADS, NOTED, THREAD, URGENT, Chain, Note, cards, message
@@ -179,6 +178,13 @@ class Transaction:
         """What an event says: nothing secret, and the way in, if a person came."""
         told: dict[str, Any] = self.redact.data(data)
         return told | {"via": self.via} if self.via else told
+
+    def book(self, plan_id: int, model: str, usd: float, tokens: Mapping[str, int]) -> Note:
+        """What a model cost, in the commit that learns of it; the journal event that tells it."""
+        user = self.plan(plan_id).requester
+        row = {"plan_id": plan_id, "user": user, "model": model, "usd": usd, "at": self.clock()}
+        self.execute(insert(Spending).values(**row))
+        return Note(plan_id, "book", model, {"usd": round(usd, 6), **tokens})
 
     def want_cards(self, versions: Mapping[int, int], urgent: Collection[int]) -> None:
         """Have these plans' cards drawn anew, at a version; the urgent ones at once."""

@@ -13,7 +13,7 @@ from bot.policy.authorize import terms
 from storage.config import SignoffConfig, read_config
 from storage.contract.demands import Glass, Quorum
 from storage.errors import SignoffError
-from storage.plans.proposals import Terms
+from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 
 REPLAYED = 1000  # the newest plans

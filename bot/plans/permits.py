@@ -14,7 +14,7 @@ from bot.times.zones import spoken
 from storage.contract.spec import PlanSpec
 from storage.database.tables import Step
 from storage.journal.chain import broken_link
-from storage.plans.proposals import Terms
+from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 
 logger = logging.getLogger(__name__)

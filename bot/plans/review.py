@@ -21,7 +21,7 @@ from storage.contract.spec import PlanSpec
 from storage.database.tables import Event
 from storage.errors import Conflict, SignoffError
 from storage.plans.decisions import GUIDE
-from storage.plans.proposals import Terms
+from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 
 BROKE = "thinking about it broke on my side; the log has the details"

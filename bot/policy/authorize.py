@@ -10,7 +10,7 @@ from bot.policy.apply_rules import RISKS
 from storage.config import SignoffConfig, is_group
 from storage.contract.demands import Quorum
 from storage.contract.spec import PlanSpec, StepSpec
-from storage.plans.proposals import Terms
+from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 
 

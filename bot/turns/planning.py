@@ -23,7 +23,7 @@ from storage.config import is_group
 from storage.contract.demands import Quorum
 from storage.contract.states import PlanState
 from storage.errors import Conflict, InvalidPlan, SignoffError
-from storage.plans.proposals import Terms
+from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 
 logger = logging.getLogger(__name__)

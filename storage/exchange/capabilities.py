@@ -1,6 +1,7 @@
-"""What workers can do, as they publish it, and how long it usually takes."""
+"""Who is there, and what workers can do, as they say it themselves; how long it usually takes."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from statistics import median
 
 from sqlalchemy import insert, update
@@ -8,7 +9,7 @@ from sqlmodel import col
 
 from storage.contract.capability import Contract
 from storage.contract.states import StepState
-from storage.database.tables import Capability, Step
+from storage.database.tables import Capability, Process, Step
 from storage.memory import Memory
 
 HISTORY = 300  # steps that went well, of which durations are learnt
@@ -46,3 +47,22 @@ def contracts(memory: Memory) -> list[Contract]:
 def _usual(contract: Contract, took: list[float]) -> Contract:
     """The contract with what its action usually took, once it ran three times; no approval relies on that."""
     return contract.model_copy(update={"typical": median(took)}) if len(took) > 2 else contract
+
+
+FRESH = timedelta(seconds=30)  # a process that has not been seen for longer counts as gone
+
+
+def alive(memory: Memory, name: str, kind: str, release: str) -> None:
+    """A sign of life of one process."""
+    now = memory.clock()
+    with memory.write() as t:
+        values = {"kind": kind, "release": release, "seen_at": now}
+        if not t.execute(update(Process).where(col(Process.name) == name).values(**values)).rowcount:
+            t.execute(insert(Process).values(name=name, started_at=now, **values))
+
+
+def processes(memory: Memory, kind: str) -> list[Process]:
+    """The processes of that kind that were seen lately."""
+    with memory.read() as t:
+        lately = col(Process.seen_at) > memory.clock() - FRESH
+        return t.rows(Process, col(Process.kind) == kind, lately)

@@ -1,22 +1,24 @@
-"""A person's yes to exactly one digest; at quorum its steps are born."""
+"""A person's yes to exactly what was shown; at quorum its steps are born."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from pydantic import JsonValue
 from sqlalchemy import insert
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
+from storage.contract.capability import fingerprint
 from storage.contract.demands import read as read_demands
+from storage.contract.spec import PlanSpec, reference
 from storage.contract.states import PlanState
-from storage.database.tables import Approval, Plan, Revision
+from storage.database.tables import Approval, Capability, Plan, Preview, Revision
 from storage.errors import Conflict, NotAllowed
 from storage.memory import Memory
 from storage.plans.carry_over import bring
-from storage.plans.previews import demand_all_shown, shown_hash
 from storage.safeguards.second_factors import Proof, spend
 from storage.settling.settle import settle_plans
-from storage.transaction import Transaction
+from storage.transaction import Transaction, of_revision
 
 
 def approve(
@@ -113,3 +115,35 @@ def accept(t: Transaction, plan: Plan, *, by: str, data: dict[str, object], perm
     bring(t, plan, t.spec(plan), permits=permits)
     t.move(plan.id, "approve", actor=by, data=data)
     settle_plans(t, plan.id)
+
+
+def want_previews(t: Transaction, plan_id: int, revision: int, spec: PlanSpec) -> None:
+    """Ask for those that can be made: the action offers one, and no value is known only later."""
+    offering = {(row.worker, row.action) for row in t.rows(Capability) if row.contract.get("preview")}
+    for step in spec.steps:
+        later = any(reference(value) for value in step.parameters.values())
+        if (step.worker, step.action) in offering and not later:
+            row = Preview(
+                plan_id=plan_id, revision=revision, key=step.id, worker=step.worker, action=step.action
+            )
+            row.at = t.clock()
+            t.execute(insert(Preview).values(**row.model_dump()))
+
+
+def _previews(t: Transaction, plan: Plan) -> list[Preview]:
+    return t.rows(Preview, *of_revision(Preview, plan), order=col(Preview.key))
+
+
+def demand_all_shown(t: Transaction, plan: Plan) -> None:
+    missing = [preview.key for preview in _previews(t, plan) if preview.state == "wanted"]
+    if missing:
+        raise Conflict(
+            f"What {', '.join(missing)} would do is not on the card yet; please approve when it is. "
+            "It is made by the workers, so one of them must be running."
+        )
+
+
+def shown_hash(t: Transaction, plan: Plan) -> str:
+    """Hash of what stood on the card besides the plan itself."""
+    shown: dict[str, JsonValue] = {p.key: [p.state, p.text, p.basis] for p in _previews(t, plan)}
+    return fingerprint(shown) if shown else ""

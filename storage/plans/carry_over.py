@@ -8,8 +8,7 @@ from sqlmodel import col
 from storage.contract.spec import PlanSpec
 from storage.contract.states import StepState
 from storage.database.tables import Plan, Preview, Step
-from storage.settling.births import bear
-from storage.settling.settle import skip
+from storage.settling.settle import bear, skip
 from storage.transaction import Transaction, of_revision
 
 STANDS = frozenset({StepState.pending, StepState.succeeded, StepState.failed})

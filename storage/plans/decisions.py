@@ -8,19 +8,17 @@ from typing import Any
 from sqlalchemy import update
 from sqlmodel import col
 
-from storage.contract.documents import read_spec
 from storage.contract.mandate import exceeds, stands
 from storage.contract.report import asks
-from storage.contract.spec import PlanSpec, holds
+from storage.contract.spec import PlanSpec, holds, read_spec
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Plan, Revision, Step
 from storage.errors import Conflict, NotAllowed
 from storage.memory import Memory
 from storage.plans.answers import choose, see
 from storage.plans.carry_over import bring, forget_previews
-from storage.plans.proposals import Terms, add_revision, agreed
-from storage.settling.births import promised
-from storage.settling.settle import settle_plans, skip_pending
+from storage.plans.lifecycle import Terms, add_revision, agreed
+from storage.settling.settle import promised, settle_plans, skip_pending
 from storage.transaction import Transaction
 
 GUIDE = "guide"

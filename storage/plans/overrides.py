@@ -11,8 +11,7 @@ from storage.contract.states import PlanState
 from storage.database.tables import Message, Override, Plan
 from storage.errors import Conflict, NotAllowed
 from storage.memory import Memory
-from storage.plans.approvals import accept
-from storage.plans.previews import demand_all_shown
+from storage.plans.approvals import accept, demand_all_shown
 from storage.safeguards.second_factors import Proof, spend
 from storage.transaction import Transaction
 

@@ -9,8 +9,8 @@ from sqlmodel import col
 
 from storage.database.tables import Plan, Step
 from storage.memory import Memory
-from storage.settling.births import PERMIT
 from storage.settling.frames import CURRENT
+from storage.settling.settle import PERMIT
 from storage.settling.starting import NOW, PENDING
 
 UNPERMITTED = (

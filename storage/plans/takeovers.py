@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from sqlmodel import col
-
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport, asks
 from storage.contract.spec import PlanSpec, holds
 from storage.contract.states import PlanState, StepState
-from storage.database.tables import Event, Plan, Step
+from storage.database.tables import Plan, Step
 from storage.errors import Conflict
 from storage.memory import Memory
 from storage.settling.settle import settle_plans
@@ -40,15 +38,6 @@ def _left(t: Transaction, plan: Plan, key: str) -> Step:
     if found is None or found.state != StepState.failed or asks(found.report):
         raise Conflict(f"Step {key} is not waiting for somebody to take it over.")
     return found
-
-
-def answer_to(memory: Memory, plan_id: int, key: str, seq: int) -> Event | None:
-    """What a person answered to what event `seq` told of a step, if they have."""
-    mine = (col(Event.plan_id) == plan_id, col(Event.seq) > seq)
-    answers = col(Event.verb).in_(["answer", "resolve"])
-    with memory.read() as t:
-        found = t.rows(Event, *mine, answers, order=col(Event.seq))
-    return next((event for event in found if event.data.get("step") == key), None)
 
 
 def unmet(spec: PlanSpec, key: str, data: dict[str, Any]) -> str:

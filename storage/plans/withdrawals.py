@@ -6,15 +6,14 @@ from datetime import datetime
 from sqlalchemy import and_, select, update
 from sqlmodel import col
 
-from storage.contract.documents import read_spec
-from storage.contract.spec import PlanSpec
+from storage.contract.spec import PlanSpec, read_spec
 from storage.contract.states import PlanState, failures, undo_order
 from storage.database.tables import Plan, Revision, Step
 from storage.errors import Conflict, NotFound
 from storage.memory import Memory
 from storage.plans.approvals import decidable
 from storage.plans.carry_over import bring, earlier
-from storage.plans.proposals import add_revision, agreed
+from storage.plans.lifecycle import add_revision, agreed
 from storage.settling.frames import facts_of
 from storage.transaction import Transaction
 

@@ -7,8 +7,7 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlmodel import col
 
-from storage.contract.documents import readable
-from storage.contract.spec import PlanSpec
+from storage.contract.spec import PlanSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState
 from storage.database.tables import Event, Plan, Revision, Step
 from storage.memory import Memory

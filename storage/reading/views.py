@@ -9,9 +9,8 @@ from sqlalchemy import and_, or_, select
 from sqlmodel import col
 
 from storage.contract.demands import read as read_demands
-from storage.contract.documents import readable
 from storage.contract.report import AnyReport, asks
-from storage.contract.spec import PlanSpec, StepSpec
+from storage.contract.spec import PlanSpec, StepSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState, can_skip
 from storage.database.tables import (
     Approval,
@@ -24,12 +23,13 @@ from storage.database.tables import (
     Spending,
     Step,
     Stop,
+    System,
     Target,
 )
 from storage.memory import Memory
 from storage.plans.carry_over import earlier, standing
 from storage.reading.plan_view import PlanView, StepView
-from storage.safeguards.stops import stopped
+from storage.settling.starting import covers
 from storage.transaction import Transaction
 
 
@@ -147,7 +147,7 @@ def _step_views(t: Transaction, plan: Plan, revision: Revision, spec: PlanSpec) 
     held = {target.name: target.plan_id for target in t.rows(Target)}
     cards = t.rows(Message, col(Message.key).in_([f"card:{number}" for number in {*held.values()}]))
     shown = {card.plan_id: (card.channel, card.ts) for card in cards}
-    stops = {step.key: stopped(t, step) for step in steps if step.state == StepState.pending}
+    stops = {step.key: _stopped(t, step) for step in steps if step.state == StepState.pending}
     stalled = plan.state == PlanState.stalled
     asking = {s.key for s in steps if s.state == StepState.failed} if stalled else set()
     views = (_step_view(step, spec, held, steps, asking, t.clock()) for step in steps)
@@ -200,3 +200,41 @@ def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tu
         "abort": True,
     }
     return tuple(choice for choice, possible in offered.items() if possible)
+
+
+def events(memory: Memory, plan_id: int) -> list[Event]:
+    """The plan's journal, oldest first; plan 0 is what belongs to no plan."""
+    with memory.read() as t:
+        return t.rows(Event, col(Event.plan_id) == plan_id, order=col(Event.seq))
+
+
+def journal(memory: Memory) -> list[Event]:
+    """What happened to all plans, plan by plan."""
+    with memory.read() as t:
+        found = t.rows(Event, col(Event.plan_id) > 0)
+    return sorted(found, key=lambda event: (event.plan_id, event.seq))
+
+
+def head(memory: Memory, plan_id: int) -> tuple[int, str]:
+    """How many events the plan's journal must have, and the hash of the last."""
+    with memory.read() as t:
+        chain = t.plan(plan_id) if plan_id else t.rows(System)[0]
+        return chain.events, chain.head
+
+
+def event(memory: Memory, plan_id: int, seq: int) -> Event | None:
+    with memory.read() as t:
+        return next(iter(t.rows(Event, col(Event.plan_id) == plan_id, col(Event.seq) == seq)), None)
+
+
+def answer_to(memory: Memory, plan_id: int, key: str, seq: int) -> Event | None:
+    """What a person answered to what event `seq` told of a step, if they have."""
+    mine = (col(Event.plan_id) == plan_id, col(Event.seq) > seq)
+    answers = col(Event.verb).in_(["answer", "resolve"])
+    with memory.read() as t:
+        found = t.rows(Event, *mine, answers, order=col(Event.seq))
+    return next((event for event in found if event.data.get("step") == key), None)
+
+
+def _stopped(t: Transaction, step: Step) -> Stop | None:
+    return next((stop for stop in t.rows(Stop) if covers(stop.scope, step)), None)

@@ -7,14 +7,13 @@ from sqlmodel import col
 
 from storage.database.tables import Spending
 from storage.memory import Memory
-from storage.settling.costs import book_cost
 
 
 def book(memory: Memory, plan_id: int, *, model: str, usd: float, tokens: dict[str, int]) -> None:
     """Remember what a call of the model cost, before anything else is done with its answer."""
     with memory.write() as t:
         plan = t.touch(plan_id)
-        note = book_cost(t, plan_id, model, usd, tokens)
+        note = t.book(plan_id, model, usd, tokens)
         t.journal(plan, note.verb, actor=note.actor, data=note.data)
 
 

@@ -8,10 +8,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.contract.states import PlanState
-from storage.database.tables import Event, Message, Plan, Step, Stop, System
+from storage.database.tables import Event, Message, Plan, Stop, System
 from storage.errors import Conflict
 from storage.memory import Memory
-from storage.settling.starting import covers
 from storage.transaction import Transaction
 
 LATEST = col(Event.seq).desc()
@@ -51,10 +50,6 @@ def adopt(memory: Memory, version: str, rules: dict[str, Any], *, actor: str) ->
         if not known or known[0].data["version"] != version:
             data = {"version": version, "rules": rules}
             t.journal_system("policy", actor=actor, data=data)
-
-
-def stopped(t: Transaction, step: Step) -> Stop | None:
-    return next((stop for stop in t.rows(Stop) if covers(stop.scope, step)), None)
 
 
 def _tell(t: Transaction, channels: Sequence[str], verb: str, text: str, user: str) -> None:

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import and_, bindparam, select, update
 from sqlmodel import col
 
-from storage.contract.documents import readable
-from storage.contract.spec import PlanSpec
+from storage.contract.spec import PlanSpec, readable
 from storage.contract.states import PlanState, StepFact, StepState, startable
 from storage.database.statements import Among, Prepared, Together, table
 from storage.database.tables import Plan, Revision, Step

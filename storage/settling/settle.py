@@ -1,14 +1,17 @@
 """What follows from the steps as they are: births, skips, rollbacks, ends. Runs inside a verb."""
 
+from datetime import timedelta
+
+from sqlalchemy import insert
 from sqlmodel import col
 
+from storage.contract.capability import Contract
 from storage.contract.spec import StepSpec
 from storage.contract.states import BUSY, PlanState, Settlement, StepState, settle, undo_order
 from storage.database.statements import table
-from storage.database.tables import Plan, Step
+from storage.database.tables import Capability, Plan, Preview, Step
 from storage.errors import Conflict, NotFound
 from storage.journal.events import Note
-from storage.settling.births import bear
 from storage.settling.frames import DUES, Frame, read_frames, record
 from storage.transaction import Transaction, Write, of_revision
 
@@ -101,3 +104,37 @@ def halt(t: Transaction, plan: Plan, user: str, reason: str) -> bool:
     t.set(plan, cancelled_by=user, reason=t.redact.text(reason))
     t.note(plan, "halt", actor=user, data={"reason": reason})
     return False
+
+
+PERMIT = timedelta(seconds=60)
+
+
+def bear(t: Transaction, plan: Plan, specs: list[StepSpec], *, undo: bool, permits: bool = True) -> None:
+    """Make step rows from approved specs; what a worker promised must still be what was approved."""
+    taken = len(t.steps(plan))
+    contracts = [promised(t, spec) for spec in specs]
+    bases = {preview.key: preview.basis for preview in t.rows(Preview, *of_revision(Preview, plan))}
+    touched: set[str] = set()
+    for position, (spec, contract) in enumerate(zip(specs, contracts, strict=True), start=taken):
+        until, target = None if undo else spec.schedule.not_after, contract.locks(spec.parameters)
+        step = Step(
+            plan_id=plan.id, revision=plan.revision, position=position, key=spec.id, undo=undo,
+            digest=spec.digest(), worker=contract.worker, action=spec.action, changes=contract.changes,
+            repeat=contract.repeat, timeout=contract.timeout, target=target,
+            environment=contract.environment(spec.parameters), state=StepState.pending,
+            permit_until=t.clock() + (PERMIT if permits else timedelta(0)),
+            basis="" if target in touched else bases.get(spec.id, ""),
+            not_before=None if undo else spec.schedule.not_before,
+            not_after=until, start_by=until and until - timedelta(seconds=contract.timeout),
+        )  # fmt: skip
+        t.execute(insert(Step).values(**step.model_dump(exclude={"id"})))
+        touched |= {target} - {""}  # what an earlier step moves is no surprise to a later one
+
+
+def promised(t: Transaction, spec: StepSpec) -> Contract:
+    found = t.rows(Capability, col(Capability.worker) == spec.worker, col(Capability.action) == spec.action)
+    if not found:
+        raise NotFound(f"No worker offers {spec.worker}.{spec.action} any more.")
+    if found[0].hash != spec.contract:
+        raise Conflict(f"{spec.worker}.{spec.action} has changed since this was proposed; please plan again.")
+    return Contract.model_validate(found[0].contract)

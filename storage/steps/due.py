@@ -12,8 +12,8 @@ from storage.settling.frames import CURRENT
 from storage.settling.starting import PENDING, PERMITTED
 
 
-class WaitingStep(NamedTuple):
-    """As much of a step's row as claiming it needs."""
+class DueStep(NamedTuple):
+    """A step that is due; the first one of each plan brings what was approved, as `documented` finds it."""
 
     id: int
     plan_id: int
@@ -35,56 +35,15 @@ class WaitingStep(NamedTuple):
     due_at: datetime
     basis: str
     previous: dict[str, Any]
-
-
-class Document(NamedTuple):
-    """What was approved: a revision, and where it was made under the mandate of another one, that one."""
-
-    spec: str
-    digest: str
+    spec: str | None  # the revision's document; None where another step of the plan has it
+    spec_digest: str
     parent: int
     needed: int
-    approved: str | None
+    approved: str | None  # the document under whose mandate this one was made
     approved_digest: str | None
-    given: int  # approvals of its digest
+    given: int  # approvals of the digest that counts
     broken: int  # overrides of its approvals
 
-
-class Found(NamedTuple):
-    """A row of `documented`: a step, and the document with the first one of each plan."""
-
-    id: int
-    plan_id: int
-    revision: int
-    key: str
-    undo: bool
-    digest: str
-    worker: str
-    action: str
-    changes: bool
-    repeat: str
-    timeout: float
-    target: str
-    environment: str
-    attempt: int
-    not_before: datetime | None
-    not_after: datetime | None
-    start_by: datetime | None
-    due_at: datetime
-    basis: str
-    previous: dict[str, Any]
-    spec: str | None
-    spec_digest: str | None
-    parent: int | None
-    needed: int | None
-    approved: str | None
-    approved_digest: str | None
-    given: int
-    broken: int
-
-
-STEP_FIELDS = len(WaitingStep._fields)
-Claimable = list[tuple[WaitingStep, Document]]  # steps that are due, each with what was approved
 
 REVISION = table(Revision)
 PARENT = REVISION.alias("parent")  # whose approval counts, for a revision that was made under its mandate
@@ -135,22 +94,16 @@ def documented(steps: Select[Any]) -> Select[Any]:
 
 
 OFFERED = Among(col(Step.worker).concat(".").concat(col(Step.action)), "offers")
+CLAIMED = DueStep._fields[: DueStep._fields.index("spec")]
 WAITING = (
-    select(*(table(Step).c[name] for name in WaitingStep._fields))
+    select(*(table(Step).c[name] for name in CLAIMED))
     .join(Plan, CURRENT)
     .where(*PENDING, PERMITTED, OFFERED)
     .order_by(col(Step.due_at), col(Step.id))
     .limit(bindparam("limit"))
 )
-PEEK = Prepared(WAITING, WaitingStep)
-DUE = Prepared(documented(WAITING.with_for_update(of=table(Plan), skip_locked=True)), Found)
+PEEK = Prepared(WAITING.with_only_columns(col(Step.id)))
+DUE = Prepared(documented(WAITING.with_for_update(of=table(Plan), skip_locked=True)), DueStep)
 THIS = Prepared(
-    documented(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan))), Found
+    documented(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan))), DueStep
 )
-
-
-def claimable(found: list[Found]) -> Claimable:
-    """Each step with the document that came with the first one of its plan."""
-    steps = [WaitingStep._make(row[:STEP_FIELDS]) for row in found]
-    documents = {row.plan_id: Document._make(row[STEP_FIELDS:]) for row in found if row.spec is not None}
-    return [(step, documents[step.plan_id]) for step in steps]

@@ -1,6 +1,6 @@
 """Ending attempts by their reports: what they were, what follows for their plans, in the caller's commit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,11 +10,9 @@ from sqlmodel import col
 from storage.contract.report import AnyReport
 from storage.database.tables import Attempt
 from storage.journal.events import Note
-from storage.settling.costs import bill
 from storage.settling.frames import Frame
 from storage.settling.settle import settle_frames
-from storage.steps.attempts import CLOSED
-from storage.steps.claims import Ending, as_wanted, end_values, ended, still_held
+from storage.steps.claims import CLOSED, Ending, as_wanted, end_values, ended, still_held
 from storage.transaction import Transaction, Write
 
 
@@ -29,7 +27,7 @@ def finish(t: Transaction, endings: Sequence[Ending], frames: dict[int, Frame], 
     late = [ending for ending in endings if not still_held(frames, ending.claim)]
     notes = [_keep_late(t, ending, actor=actor) for ending in late]
     close = _close(t, live, frames)
-    notes += bill(t, ((e.claim.plan_id, e.report.data) for e in endings if e.report.data))
+    notes += _bill(t, ((e.claim.plan_id, e.report.data) for e in endings if e.report.data))
     notes += [ended(ending, actor) for ending in live]
     settle_frames(t, frames, notes, close)
     return notes
@@ -72,3 +70,14 @@ def _keep_late(t: Transaction, ending: Ending, *, actor: str) -> Note:
     t.execute(update(Attempt).where(*one).values(late=body))
     data = {"step": claim.key, "attempt": claim.attempt, "summary": body["summary"]}
     return Note(claim.plan_id, "late", actor, data)
+
+
+def _bill(t: Transaction, reports: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Note]:
+    """What workers say that their models cost counts for the budgets of their plans."""
+    costly = [(id_, data) for id_, data in reports if _usd(data) > 0]
+    return [t.book(id_, str(data.get("model", ""))[:100], _usd(data), {}) for id_, data in costly]
+
+
+def _usd(data: Mapping[str, Any]) -> float:
+    found = data.get("usd")
+    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else 0.0

@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 from sqlmodel import col
 
 from storage.contract.capability import fingerprint
-from storage.contract.documents import read_spec
+from storage.contract.spec import read_spec
 from storage.contract.states import PlanState
 from storage.database.statements import table
 from storage.database.tables import Plan, Preview, Revision

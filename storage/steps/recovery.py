@@ -12,8 +12,7 @@ from storage.memory import Memory
 from storage.settling.frames import read_frames
 from storage.settling.settle import settle_plans
 from storage.settling.targets import free_target
-from storage.steps.attempts import OPEN_ATTEMPT, close_attempt, opened
-from storage.steps.claims import Claim
+from storage.steps.claims import OPEN_ATTEMPT, Claim, close_attempt, opened
 from storage.steps.taking import claims_of
 from storage.transaction import Transaction
 

@@ -1,18 +1,19 @@
 """One turn of the workers over the rows: what ended, what follows from it, what is due; in one commit."""
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select, update
 from sqlmodel import col
 
 from storage.contract.report import AnyReport
-from storage.database.tables import Step
+from storage.contract.states import BUSY, StepState
+from storage.database.tables import Plan, Step
 from storage.memory import Memory
-from storage.settling.frames import Kept, read_frames, record
+from storage.settling.frames import CURRENT, Kept, read_frames, record
 from storage.steps.claims import Claim, Ending, Taker, still_held
-from storage.steps.due import DUE, PEEK, THIS, claimable
+from storage.steps.due import DUE, PEEK, THIS
 from storage.steps.ending import Touched, finish
 from storage.steps.taking import take
 
@@ -39,7 +40,7 @@ class Turns:
             known = self._kept.all_of(ids) if trusting else None
             frames = known or read_frames(t, ids, self._kept)
             notes = finish(t, endings, frames, actor=taker.owner)
-            found = claimable(DUE.all(t.connection, **_query(self._memory, taker, free)))
+            found = DUE.all(t.connection, **_query(self._memory, taker, free))
             claims = take(t, found, taker, frames, notes)
         self._kept.keep(frames)
         return claims
@@ -48,7 +49,7 @@ class Turns:
 def due(memory: Memory, taker: Taker, limit: int) -> list[int]:
     """Steps that could start now, oldest first. The claim decides."""
     with memory.read() as t:
-        return [row.id for row in PEEK.all(t.connection, **_query(memory, taker, limit))]
+        return [found.value for found in PEEK.all(t.connection, **_query(memory, taker, limit))]
 
 
 def next_due(memory: Memory) -> datetime | None:
@@ -62,7 +63,7 @@ def next_due(memory: Memory) -> datetime | None:
 def claim(memory: Memory, step_id: int, taker: Taker) -> Claim | None:
     """Take one step: every check once more, then START, in one commit. None when it must wait."""
     with memory.write() as t:
-        found = claimable(THIS.all(t.connection, step=step_id, **_query(memory, taker, 1)))
+        found = THIS.all(t.connection, step=step_id, **_query(memory, taker, 1))
         return next(iter(take(t, found, taker, {}, [])), None)
 
 
@@ -89,3 +90,38 @@ def _end(memory: Memory, ending: Ending, actor: str) -> bool:
 
 def _query(memory: Memory, taker: Taker, limit: int) -> dict[str, Any]:
     return {"now": memory.clock(), "offers": taker.offers, "limit": limit}
+
+
+def start(memory: Memory, claim: Claim, previous: Mapping[str, Any]) -> None:
+    """Record what an undo must return to, before the effect: what was shown had not moved until now."""
+    with memory.write() as t:
+        t.execute(update(Step).where(*_fence(claim)).values(previous=dict(previous), basis=""))
+
+
+def holds(memory: Memory, claim: Claim) -> bool:
+    """Whether this attempt still runs its step: asked once more, right before an effect."""
+    running = (*_fence(claim), col(Step.state) == StepState.running)
+    with memory.read() as t:
+        return bool(t.execute(select(col(Step.id)).where(*running)).first())
+
+
+def renew(memory: Memory, owner: str, lease: timedelta) -> set[tuple[int, int]]:
+    """Hold on to what this owner runs: the steps and attempts that are still its own, and wanted."""
+    mine = (col(Step.owner) == owner, col(Step.state).in_(BUSY))
+    held = select(col(Step.id), col(Step.attempt))
+    wanted = held.join(Plan, CURRENT).where(*mine, col(Plan.cancelled_by) == "")
+    with memory.write() as t:
+        t.execute(update(Step).where(*mine).values(lease_until=memory.clock() + lease))
+        return {(row.id, row.attempt) for row in t.execute(wanted)}
+
+
+def advance(memory: Memory, claim: Claim, progress: str) -> None:
+    """How far a running attempt is. Shown on the card; no journal event, for nothing has moved."""
+    with memory.write() as t:
+        plan = t.touch(claim.plan_id)
+        t.execute(update(Step).where(*_fence(claim)).values(progress=memory.redact.text(progress)[:200]))
+        t.want_cards({claim.plan_id: plan.version}, ())
+
+
+def _fence(claim: Claim) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    return col(Step.id) == claim.step_id, col(Step.attempt) == claim.attempt

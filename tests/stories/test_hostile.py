@@ -103,7 +103,7 @@ def test_the_file_would_tell_of_a_gate_that_lets_everything_through(lite, tmp_pa
     everything = lambda decision, *_: Ruling("takes_effect", "", decision.spec)  # noqa: E731 # a broken gate
     monkeypatch.setattr("bot.planner.review.ladder.judge", everything)
     monkeypatch.setattr("storage.plans.decisions.exceeds", lambda *_: "")
-    monkeypatch.setattr("storage.steps.mismatch._beyond", lambda *_: "")
+    monkeypatch.setattr("storage.steps.taking._beyond", lambda *_: "")
     bold = [a for a in CHOSEN if a.name in {"early/alternative/add-k8s-deployer.deploy_service-0",
                                             "late/simplify/add-k8s-deployer.deploy_service-1"}]  # fmt: skip
 

@@ -20,7 +20,7 @@ from storage.contract.capability import Contract, Entry
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
 from storage.database.tables import Attempt, Message, Step, Target
-from storage.plans.proposals import Terms
+from storage.plans.lifecycle import Terms
 from storage.steps.claims import Claim, Taker
 from tests.support.store import Store
 from workers.engine.attempt import Attempts, Running

@@ -13,7 +13,7 @@ from bot.planner.runbooks import book as runbooks
 from bot.slack.app import commit
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec
-from storage.plans.proposals import Terms
+from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 from tests.support.fakes import CONTRACTS, TEAM, Everybody, demo_config, messages, terms
 from tests.support.store import Store

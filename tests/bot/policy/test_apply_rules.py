@@ -22,7 +22,7 @@ from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.errors import BadConfig, NotAllowed
-from storage.plans.proposals import Terms
+from storage.plans.lifecycle import Terms
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
