@@ -9,8 +9,9 @@ from workers.base import Context, Params, Permanent, Report, Worker, action, che
 from workers.builtin.data.columnar import Engine, engine
 from workers.builtin.data.pipeline import Compare, Pipeline, Step
 from workers.builtin.data.queries import Frame, statement, twice
-from workers.builtin.data.rows import WIDEST, Cell, Row, preview, shorten
+from workers.builtin.data.rows import WIDEST, Row, preview
 from workers.builtin.data.tables import Source, read_source
+from workers.builtin.shared.json_values import Cell, shorten
 
 MOST_OUT = 100_000
 

@@ -7,23 +7,20 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, JsonValue
 
 from workers.base import Context, Named, Params, Permanent, Report, Transient, Worker, action, check
-from workers.builtin.data.paging import Ask, Paged, first, following
+from workers.builtin.data.paging import first, following
 from workers.builtin.data.rows import (
     WIDEST,
-    Cell,
     Format,
     Row,
-    Unreadable,
     columns_of,
-    pick,
     preview,
     read_csv,
-    read_json,
     read_text,
     render,
-    shorten,
 )
 from workers.builtin.shared.http_origin import Answer, Origin, UrlPath, read_entry
+from workers.builtin.shared.http_source import Ask, SourceEntry
+from workers.builtin.shared.json_values import Cell, Unreadable, pick, read_json, shorten
 from workers.commands.output import plain
 
 UNITS = ("bytes", "kB", "MB", "GB")
@@ -38,15 +35,6 @@ class FetchParams(Params):
     body: dict[str, JsonValue] | None = Field(
         default=None, description="sent by POST; only where the operator says that this reads"
     )
-
-
-class SourceEntry(Paged):
-    """`[inventory.sources.*]`: what the name of a source stands for. POST to `post_reads` changes nothing."""
-
-    timeout: float = Field(default=30.0, gt=0, le=300)
-    max_bytes: int = Field(default=5 * 1024 * 1024, gt=0, le=50 * 1024 * 1024)
-    pages: int = Field(default=10, ge=1, le=1000)
-    post_reads: tuple[UrlPath, ...] = ()
 
 
 class FetchData(BaseModel):

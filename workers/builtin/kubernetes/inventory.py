@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from workers.base import Permanent
 from workers.builtin.kubernetes.cluster import Cluster, KubernetesCluster
 from workers.builtin.kubernetes.manifests import ServiceEntry
-from workers.practice import PracticeCluster
+from workers.builtin.kubernetes.practice_cluster import PracticeCluster
 
 Connect = Callable[[str, dict[str, Any], str], Cluster]
 

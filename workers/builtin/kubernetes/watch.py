@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storage.secrets.redaction import Redactor
-from workers.base import Permanent, Transient
+from workers.base import Permanent, Redactor, Transient
 from workers.builtin.kubernetes import adoption, rollout
 from workers.builtin.kubernetes.cluster import Cluster, Manifest
 from workers.builtin.kubernetes.manifests import CANARIES, PARTS, TRACK, Color, Part, ServiceEntry, labels
