@@ -81,12 +81,12 @@ def processed(rows: list[Row], other: list[Row], pipeline: Pipeline, ctx: Contex
 def _after(step: Step, frame: Frame, other: Frame, found: Engine) -> Frame:
     if isinstance(step, Compare):
         for each in (frame, other):
-            _unique(step, each, found)
+            _check_unique(step, each, found)
     made = statement(step, frame, other)
     return Frame(found.make(made.sql, list(made.values)), made.columns)
 
 
-def _unique(step: Compare, frame: Frame, found: Engine) -> None:
+def _check_unique(step: Compare, frame: Frame, found: Engine) -> None:
     key = found.first(twice(step, frame))
     if key is not None:
         raise Permanent(

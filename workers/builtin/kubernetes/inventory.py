@@ -14,7 +14,7 @@ from workers.builtin.kubernetes.practice_cluster import PracticeCluster
 Connect = Callable[[str, dict[str, Any], str], Cluster]
 
 
-def read_entry(service: str, entry: dict[str, Any]) -> ServiceEntry:
+def read_service(service: str, entry: dict[str, Any]) -> ServiceEntry:
     try:
         return ServiceEntry.model_validate(entry)
     except ValidationError as error:
