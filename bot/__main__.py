@@ -78,11 +78,11 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
 
 def serve(name: str, settings: BotSettings) -> int:
     from bot.cli.supervise import Supervisor, siblings
-    from bot.process import run, usable
+    from bot.process import load_config, run
 
     if name == "bot":
         return run(settings)
-    usable(settings)
+    load_config(settings)
     return Supervisor(siblings(os.environ)).run()
 
 

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-from bot.cli.plans import promised
+from bot.cli.plans import ask_workers
 from bot.config import BotSettings
 from bot.planner import evaluation
 from bot.planner.model.claude import Claude, connect
@@ -39,7 +39,7 @@ def rehearse(settings: BotSettings) -> int:
     if not config.runbooks:
         return code
     own = runbooks.read(config.runbooks)
-    more, failed = rehearsal.main(Stage([*shipped, *own], promised(), config, settings.now()()), own)
+    more, failed = rehearsal.main(Stage([*shipped, *own], ask_workers(), config, settings.now()()), own)
     print(more)
     return code or failed
 

@@ -9,7 +9,7 @@ from bot.cards.phrases import lasting, standing, timing, title
 from bot.cli import stats as figures
 from bot.cli.doctor import examine
 from bot.config import BotSettings
-from bot.inbox.requests import scoped
+from bot.inbox.requests import read_scope
 from bot.planner import importing
 from bot.planner.prepare import complete
 from bot.planner.validate import Catalogue
@@ -25,11 +25,11 @@ from storage.store import Store
 
 def plan(settings: BotSettings, path: Path) -> int:
     """Load a plan from JSON; print it as it would be proposed, its digest and risk, and every problem."""
-    config, catalogue = read_config(settings.config), promised()
+    config, catalogue = read_config(settings.config), ask_workers()
     try:
         draft, notes = importing.read(importing.load(path), catalogue)
     except InvalidPlan as error:
-        return _problems([str(issue) for issue in error.issues])
+        return _print_problems([str(issue) for issue in error.issues])
     spec, issues = complete(draft, catalogue, config, settings.now()())
     print(json.dumps(spec.model_dump(mode="json"), indent=2, ensure_ascii=False))
     for note in notes:
@@ -37,10 +37,10 @@ def plan(settings: BotSettings, path: Path) -> int:
     print(f"digest: {spec.digest()}")
     if not any(issue.code in {"cycle", "unknown_step", "duplicate_id"} for issue in issues):
         _print_terms(spec, catalogue, config, settings)
-    return _problems([str(issue) for issue in issues])
+    return _print_problems([str(issue) for issue in issues])
 
 
-def promised() -> Catalogue:
+def ask_workers() -> Catalogue:
     """What the configured workers can do, as they say themselves: the bot holds none of their code."""
     asked = subprocess.run(
         [sys.executable, "-m", "workers", "capabilities"], capture_output=True, text=True, check=False
@@ -52,7 +52,7 @@ def promised() -> Catalogue:
 
 def plans(settings: BotSettings) -> int:
     """The newest plans, one line each."""
-    store = opened(settings)
+    store = open_store(settings)
     for view in store.recent():
         goal = view.spec.goal if view.spec else view.text
         print(f"{view.id:>5}  {standing(view, store.clock()):<40}  {goal}")
@@ -61,7 +61,7 @@ def plans(settings: BotSettings) -> int:
 
 def show(settings: BotSettings, plan_id: int) -> int:
     """One plan, its steps and its journal."""
-    store = opened(settings)
+    store = open_store(settings)
     view = store.view(plan_id)
     print(f"Plan {view.id}: {view.spec.goal if view.spec else view.text}")
     print(f"{standing(view, store.clock())}; {view.reason}" if view.reason else standing(view, store.clock()))
@@ -75,12 +75,12 @@ def show(settings: BotSettings, plan_id: int) -> int:
 
 def stop(settings: BotSettings, words: str) -> int:
     """The kill switch. Whoever reaches the database may use it; the journal keeps the login name."""
-    scope, reason = scoped(words)
+    scope, reason = read_scope(words)
     if not reason:
         raise SignoffError(
             "Please say why: signoff stop [everything | plan 7 | environment production] REASON"
         )
-    store = opened(settings)
+    store = open_store(settings)
     with store.coming("terminal"):
         store.stop(scope, reason=reason, user=login())
     print(f"Stopped: {scope}. What runs goes on to its end; nothing starts until `signoff resume {scope}`.")
@@ -89,12 +89,12 @@ def stop(settings: BotSettings, words: str) -> int:
 
 def resume(settings: BotSettings, words: str) -> int:
     """Lift a stop."""
-    scope, rest = scoped(words)
+    scope, rest = read_scope(words)
     if rest:
         raise SignoffError(
             f"“{rest}” is no scope: signoff resume [everything | plan 7 | environment production]"
         )
-    store = opened(settings)
+    store = open_store(settings)
     with store.coming("terminal"):
         store.resume(scope, user=login())
     print(f"Resumed: {scope}.")
@@ -113,12 +113,12 @@ def doctor(settings: BotSettings) -> int:
 
 def stats(settings: BotSettings, *, as_json: bool) -> int:
     """Figures from the journal."""
-    found = figures.stats(opened(settings).journal())
+    found = figures.stats(open_store(settings).journal())
     print(json.dumps(found.as_json()) if as_json else figures.table(found))
     return 0
 
 
-def opened(settings: BotSettings) -> Store:
+def open_store(settings: BotSettings) -> Store:
     engine = open_engine(settings.database)
     migrate(engine)
     return Store(engine, settings.now(), settings.redactor())
@@ -137,7 +137,7 @@ def _print_steps(view: PlanView) -> None:
         print(f"  {number}. [{step.state}] {title(step.spec)} ({timing(step.spec)}){said}")
 
 
-def _problems(found: list[str]) -> int:
+def _print_problems(found: list[str]) -> int:
     if not found:
         print("no problems found")
         return 0

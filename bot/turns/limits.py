@@ -13,7 +13,7 @@ from storage.safeguards.stops import ALL_CHANGES, CHANGES_IN
 BREAKER = "breaker"  # as an actor
 
 
-def crowded(bot: Bot, plan_id: int, spec: PlanSpec, catalogue: Catalogue) -> None:
+def refuse_crowded(bot: Bot, plan_id: int, spec: PlanSpec, catalogue: Catalogue) -> None:
     """A plan on what too many open plans touch already is refused, with their numbers."""
     most = bot.config.policy.limits.plans_per_target
     for target in sorted(targets(spec, catalogue)) if most else ():

@@ -9,15 +9,15 @@ from bot.planner.model.usage import ModelFailed
 from bot.planner.model.wire import Asked, Declined
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
-from bot.planner.runbooks.questions import Form, Unclear
+from bot.planner.runbooks.questions import Form, NeedsAnswers
 from bot.plans import clarify as clarifying
 from bot.plans.clarify import clarify, words
 from bot.plans.permits import permit
 from bot.plans.review import Work, reviews
-from bot.plans.reword import broke, reword, unworded
+from bot.plans.reword import reword, tell_it_broke, tell_why_not
 from bot.plans.spending import book, over_budget
 from bot.policy.authorize import terms
-from bot.turns.limits import crowded, guard
+from bot.turns.limits import guard, refuse_crowded
 from bot.turns.standing import recur, stand_in
 from storage.config import is_group
 from storage.contract.demands import Quorum
@@ -61,8 +61,8 @@ def changes(bot: Bot) -> list[Work]:
         Work(
             one.body["plan"],
             partial(reword, asked=one),
-            partial(unworded, asked=one),
-            partial(broke, asked=one),
+            partial(tell_why_not, asked=one),
+            partial(tell_it_broke, asked=one),
         )
         for one in bot.store.unhandled(thought=True)
     ]
@@ -73,7 +73,7 @@ def propose(bot: Bot, plan_id: int) -> None:
     view, catalogue, now = bot.store.view(plan_id), bot.catalogue(), bot.store.clock()
     try:
         made = drafted(bot, view)
-    except Unclear as question:
+    except NeedsAnswers as question:
         clarify(bot, view, question.form)
         return
     try:
@@ -81,14 +81,14 @@ def propose(bot: Bot, plan_id: int) -> None:
         spec = prepare(draft, catalogue, bot.config, now)
     except InvalidPlan as error:
         raise SignoffError(f"The plan {made.note} cannot be used:\n{error}") from None
-    crowded(bot, plan_id, spec, catalogue)
+    refuse_crowded(bot, plan_id, spec, catalogue)
     asked = terms(spec, catalogue, bot.config, authors=(view.requester,), now=now)
     for quorum in asked.demands.quorums:
-        _enough(asked, quorum)
+        _check_enough_approvers(asked, quorum)
     bot.store.propose(plan_id, spec, asked, author="planner", note=made.note)
 
 
-def _enough(asked: Terms, quorum: Quorum) -> None:
+def _check_enough_approvers(asked: Terms, quorum: Quorum) -> None:
     """A plan that could never get its approvals is refused now. How many a group has, only Slack knows."""
     able = [id_ for id_ in quorum.of if asked.demands.authors or id_ not in asked.authors]
     if len(able) < quorum.needed and not any(map(is_group, able)):
@@ -109,7 +109,7 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
     except ModelFailed as error:
         return by_runbook(bot, view, str(error).partition("\n")[0])
     if isinstance(answer, Asked):
-        raise Unclear(Form(why="Before I can plan, I must know this.", fields=answer.fields))
+        raise NeedsAnswers(Form(why="Before I can plan, I must know this.", fields=answer.fields))
     if isinstance(answer, Declined):
         raise SignoffError(f"I do not plan this: {answer.reason}")
     return answer
@@ -120,8 +120,8 @@ def by_runbook(bot: Bot, view: PlanView, instead: str) -> runbooks.Planned:
     try:
         made = clarifying.by_runbook(bot, view)
         return replace(made, note=f"{made.note}. {instead}") if instead else made
-    except Unclear as error:
-        raise Unclear(error.form.model_copy(update={"why": f"{instead} {error}".strip()})) from None
+    except NeedsAnswers as error:
+        raise NeedsAnswers(error.form.model_copy(update={"why": f"{instead} {error}".strip()})) from None
     except runbooks.NoPlan as error:
         raise SignoffError(f"{instead} {error}".strip()) from None
 

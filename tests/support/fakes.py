@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlmodel import col
 
 from bot.demo.seed import CONFIG as DEMO
-from bot.people import People, Unsure
+from bot.people import People, Unidentified
 from bot.policy.authorize import Actor
 from storage.clock import wall
 from storage.config import SignoffConfig
@@ -75,7 +75,7 @@ class Everybody(People):
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
         if self.silent:
-            raise Unsure("I could not check who you are (silence), so nothing was done.")
+            raise Unidentified("I could not check who you are (silence), so nothing was done.")
         held = frozenset(group for group in self.groups if user in self.members(group))
         return Actor(TEAM, user, self.barred.get(user, ""), held)
 

@@ -14,8 +14,8 @@ class Views:
     """Each view has a hash that changes with it; who updates with an old one is refused."""
 
     def __init__(self, memory: Memory, next_ts: Callable[[], str]) -> None:
-        self.modals = memory.shelf("view")
-        self.homes = memory.shelf("home")
+        self.modals = memory.records("view")
+        self.homes = memory.records("home")
         self._next_ts = next_ts
 
     def open(self, user: Member, view: Json) -> Json:

@@ -22,7 +22,7 @@ from bot.inbox.forms import on_filled, on_form
 from bot.plans.permits import stricter
 from bot.policy import ssh_signature as signature
 from bot.policy.totp import DIGITS, PERIOD, Safe, address, counter_of, new_key, new_secret
-from bot.process import keeper
+from bot.process import open_safe
 from storage.config import People as ConfigPeople
 from storage.config import Signing, SignoffConfig
 from storage.contract.demands import Demands
@@ -248,11 +248,11 @@ def test_an_old_form_with_a_right_code_decides_nothing(lite):
 
 
 def test_the_home_tabs_review_asks_for_the_code_and_keeps_it_nowhere(lite):
-    from bot.cards.decision_form import review_form
+    from bot.cards.decision_form import decision_form
 
     enrol(lite)
     view = guarded(lite)
-    form = review_form(view, "D1", NOW)
+    form = decision_form(view, "D1", NOW)
     bot = hands(lite)
     chosen = {"choice": {"value": {"selected_option": {"value": "approve"}}}}
     empty = filled(form, code="", text="")
@@ -314,10 +314,10 @@ def test_a_bot_whose_rules_ask_for_a_factor_that_nobody_could_show_does_not_star
     raw = {"policy": {"rules": [rule]}, "signing": {"allowed_signers": signers} if signers else {}}
     config, settings = SignoffConfig.model_validate(raw), BotSettings(factor_key=key)
     if starts:
-        assert (keeper(settings, config) is None) == (not key)
+        assert (open_safe(settings, config) is None) == (not key)
     else:
         with pytest.raises(BadConfig, match="SIGNOFF_FACTOR_KEY"):
-            keeper(settings, config)
+            open_safe(settings, config)
 
 
 # the terminal
