@@ -1,1 +1,1 @@
-"""A practice cluster: the deployer works on it unchanged, and nothing real is deployed."""
+"""A practice cluster as a process of its own: the deployer works on it, and nothing real is deployed."""
