@@ -32,9 +32,9 @@ from bot.slack.app import build
 from bot.slack.http_mode import serving
 from bot.slack.outbox import Outbox
 from bot.turns.anchor import Anchor
-from bot.turns.planning import tend, think
+from bot.turns.one_at_a_time import in_turn
 from bot.turns.reminders import remind
-from bot.turns.sharing import in_turn
+from bot.turns.rounds import tend, think
 from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec
 from storage.database.commit_notices import Bell
@@ -107,12 +107,12 @@ def load_config(settings: BotSettings) -> SignoffConfig:
         raise BadConfig(
             f"{settings.config} names no approvers: add Slack user ids under [people] approvers = [...]."
         )
-    door = (
+    way_in = (
         ("SLACK_SIGNING_SECRET", settings.slack_signing_secret)
         if settings.http_port
         else ("SLACK_APP_TOKEN", settings.slack_app_token)
     )
-    for name, secret in (("SLACK_BOT_TOKEN", settings.slack_bot_token), door):
+    for name, secret in (("SLACK_BOT_TOKEN", settings.slack_bot_token), way_in):
         if not secret.get_secret_value().strip():
             raise BadConfig(f"{name} is not set. README.md tells how to get it; `signoff demo` needs none.")
     open_safe(settings, config)
@@ -184,7 +184,7 @@ def make_bot(
     artifacts: Path | None = None,
     safe: Safe | None = None,
 ) -> tuple[Bot, Outbox]:
-    """The bot's hands, for this workspace."""
+    """The bot and its outbox, for this workspace."""
     try:
         known = client.auth_test()
     except (SlackApiError, OSError) as error:

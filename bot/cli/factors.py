@@ -1,4 +1,4 @@
-"""The commands for second factors, on the server's terminal: enrol and its kin; approve with a signature."""
+"""`signoff factor` and `approve`: second factors, and an approval by SSH signature."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import segno
 
 from bot.cards.blocks import PREFIX
-from bot.cli.plans import open_store
+from bot.cli.sources import open_store
 from bot.config import BotSettings
 from bot.inbox.clicks import give_approval
 from bot.policy import ssh_signature as signature

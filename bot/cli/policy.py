@@ -1,10 +1,10 @@
-"""The workbench of policy: what the rules say of a recorded plan, and what other rules would say."""
+"""`signoff policy`: what the rules say of a recorded plan, and what other rules would say."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from bot.cli.plans import open_store
+from bot.cli.sources import open_store
 from bot.config import BotSettings
 from bot.planner.validate import Catalogue
 from bot.policy import apply_rules as rules

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bot.local.api.context import Parts
+from bot.local.api.parts import Parts
 from bot.local.api.response_urls import ResponseUrls
 from bot.local.client.person import WorkspaceClient
 from bot.local.delivery.courier import Courier

@@ -282,9 +282,9 @@ def real_contracts() -> tuple[Contract, ...]:
     return tuple(load(demo_config()).contracts())
 
 
-def work(attempts: Attempts, *, hands: int = 2, alone: bool = False) -> list[Running]:
+def work(attempts: Attempts, *, size: int = 2, alone: bool = False) -> list[Running]:
     """One turn of a workers process, with everything that it starts run to its end and put on record."""
-    started = take_turn(attempts, Crew(hands), alone=alone)
+    started = take_turn(attempts, Crew(size), alone=alone)
     endings = [ending for running in started if (ending := attempts.run(running))]
     attempts.store.turn(endings, attempts.taker, 0)
     return started

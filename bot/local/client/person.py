@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from bot.local.client.observer import Observer
 from bot.local.client.text import readable
-from bot.local.client.workspace import Observer
 from bot.local.people import inputs as fields
 from bot.local.shapes import Delivery, Json, dm_id
 

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from bot.local.api.context import Parts
+from bot.local.api.parts import Parts
 from bot.local.api.response_urls import ResponseUrls
 from bot.local.delivery import payloads
 from bot.local.delivery.courier import Courier

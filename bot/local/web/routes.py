@@ -10,8 +10,8 @@ from urllib.parse import quote
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from bot.local.api.context import Parts
 from bot.local.api.methods import WebApi
+from bot.local.api.parts import Parts
 from bot.local.api.response_urls import ResponseUrls
 from bot.local.shapes import Json, Refused
 

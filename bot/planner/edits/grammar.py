@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from bot.planner.edits.changes import joined, placed, timed, valued, without
 from bot.planner.edits.pointing import EditContext, alike, fits, offered, schema, steps_named, typed
-from bot.times import phrases as when
+from bot.times import when
 from storage.contract.spec import PlanSpec, StepSpec, utc
 from storage.errors import BadTime, SignoffError
 

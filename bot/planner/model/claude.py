@@ -74,7 +74,7 @@ class Claude:
     effort: Effort
     prices: Mapping[str, Price]
     spend: Callable[[str, Usage], None]
-    redact: Callable[[str], str] = str  # the model's door: what no third party may read is hidden here
+    redact: Callable[[str], str] = str  # hides what no third party may read, before the model reads it
     clean: Callable[[str], str] = str  # and what it says back, before anything of it is cut or changed
     deadline: float = 20.0
     retries: int = 2

@@ -16,7 +16,7 @@ from bot.planner.model.claude import Claude, connect
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
 from bot.process import connect_planner
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
 from storage.store import Store

@@ -11,7 +11,7 @@ from bot.context import Bot
 from bot.planner.decision import Decision, Progress
 from bot.planner.model.usage import Usage
 from bot.plans.review import give_guidance
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec, StepSpec
