@@ -37,7 +37,7 @@ VERBS = {
 
 
 def admit(name: str) -> None:
-    """The door of the terminal: the operator, by their login name."""
+    """Ask policy whether the operator, known by their login name, may use this command."""
     actor = Actor("", login(), terminal=True)
     answer = authorize(actor, VERBS.get(name, ""), None, SignoffConfig())
     if isinstance(answer, Refused):
@@ -53,24 +53,21 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
     if given.command in {"bot", "up"}:
         configure_logging(settings)
         return serve(given.command, settings)
-    from bot.cli import checks
-    from bot.cli import factors as proving
-    from bot.cli import plans as commands
-    from bot.cli import policy as workbench
+    from bot.cli import checks, doctor, factors, plans, policy, stats, stops
 
     looks: dict[str, Callable[[], int]] = {
-        "plan": lambda: commands.plan(settings, given.file),
-        "show": lambda: commands.show(settings, given.id),
-        "plans": lambda: commands.plans(settings),
-        "doctor": lambda: commands.doctor(settings),
-        "approve": lambda: proving.approve(settings, given.id, given.digest, given.signature),
-        "factor": lambda: proving.factor(settings, given.act, given.user),
-        "stats": lambda: commands.stats(settings, as_json=given.json),
-        "stop": lambda: commands.stop(settings, " ".join(given.words)),
-        "resume": lambda: commands.resume(settings, " ".join(given.words)),
+        "plan": lambda: plans.plan(settings, given.file),
+        "show": lambda: plans.show(settings, given.id),
+        "plans": lambda: plans.plans(settings),
+        "doctor": lambda: doctor.doctor(settings),
+        "approve": lambda: factors.approve(settings, given.id, given.digest, given.signature),
+        "factor": lambda: factors.factor(settings, given.act, given.user),
+        "stats": lambda: stats.print_stats(settings, as_json=given.json),
+        "stop": lambda: stops.stop(settings, " ".join(given.words)),
+        "resume": lambda: stops.resume(settings, " ".join(given.words)),
         "eval": lambda: checks.evaluate(settings, offline=given.offline, as_json=given.json),
         "runbook": lambda: checks.rehearse(settings),
-        "policy": lambda: workbench.main(settings, given.what, given.about or ""),
+        "policy": lambda: policy.main(settings, given.what, given.about or ""),
         "worker": lambda: checks.check_worker(given.module),
     }
     return looks[given.command]()
@@ -78,11 +75,11 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
 
 def serve(name: str, settings: BotSettings) -> int:
     from bot.cli.supervise import Supervisor, siblings
-    from bot.process import run, usable
+    from bot.process import load_config, run
 
     if name == "bot":
         return run(settings)
-    usable(settings)
+    load_config(settings)
     return Supervisor(siblings(os.environ)).run()
 
 

@@ -1,4 +1,4 @@
-"""What handling a delivery needs, and the way through the one door."""
+"""What every part of the bot is handed, and how it asks policy whether somebody may."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ Revise = Callable[[PlanSpec, str, Callable[[str, Usage], None]], Planned | Asked
 
 @dataclass(frozen=True)
 class Bot:
-    """The bot's hands: rows, rules, people, and a way to open a form."""
+    """Rows, rules, people, a way to open a form, and the planner if there is one."""
 
     store: Intention
     config: SignoffConfig

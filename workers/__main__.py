@@ -76,7 +76,7 @@ def run(settings: WorkersSettings) -> int:
     alive()
     crew = Crew(settings.slots)
     clock = Clock(
-        attempts, crew, carrying(settings.carrier, attempts, crew), alone=alone, alive=alive,
+        attempts, crew, choose_carrier(settings.carrier, attempts, crew), alone=alone, alive=alive,
         orphaned=settings.orphaned, patience=settings.drain,
     )  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -97,7 +97,7 @@ def watched(settings: WorkersSettings) -> HealthSettings:
     return given.model_copy(update={"port": given.port + 1}) if beside else given
 
 
-def carrying(name: str, attempts: Attempts, crew: Crew) -> Carrier:
+def choose_carrier(name: str, attempts: Attempts, crew: Crew) -> Carrier:
     """The carrier of that name; Procrastinate is an extra, and lives on PostgreSQL."""
     if name == "local":
         return LocalCarrier(attempts, crew)

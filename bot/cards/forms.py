@@ -1,4 +1,4 @@
-"""The edit, code and reject forms: built from the plan and the actions' schemas, and read back."""
+"""The small forms (code, reject, wish, stop), and how the values of any form are read back."""
 
 import json
 from typing import Any

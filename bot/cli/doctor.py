@@ -36,6 +36,16 @@ class Finding:
         return f"{sign} {self.part}: {self.text}" + (f"\n    → {self.mend}" if self.mend else "")
 
 
+def doctor(settings: BotSettings) -> int:
+    """Non-zero when the bot could not run."""
+    findings = list(examine(settings))
+    for finding in findings:
+        print(finding)
+    missing = [finding.part for finding in findings if finding.state == "missing"]
+    print(f"\nThe bot cannot run yet: {', '.join(missing)}." if missing else "\nThe bot can run.")
+    return 1 if missing else 0
+
+
 def examine(settings: BotSettings) -> Iterator[Finding]:
     """Every part, in the order in which they are needed."""
     try:

@@ -13,7 +13,7 @@ from bot.cli.supervise import Child, Supervisor, siblings
 from bot.demo.seed import Seed, break_tests, plant, tests_broken
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Control, Group, Json, Member, Shortcut
-from bot.times.phrases import resolve
+from bot.times.when import resolve
 from storage.clock import jump, jumping
 from storage.config import local
 from storage.contract.states import StepState

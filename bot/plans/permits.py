@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.context import OUTSIDE, Bot
-from bot.people import Unsure
+from bot.people import Unidentified
 from bot.policy import apply_rules as rules
 from bot.policy.apply_rules import Case
 from bot.policy.authorize import Refused, authorize, terms, who
@@ -49,7 +49,7 @@ def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
         return stricter(asked, view, len(view.approved_by)) or _unentitled(
             bot, replace(view, demands=asked.demands, needed=asked.needed)
         )
-    except Unsure as error:
+    except Unidentified as error:
         return str(error)
 
 

@@ -67,7 +67,7 @@ SAID = {"break_glass": "break the glass for", "take_over": "take over a step of"
 
 
 def authorize(actor: Actor, verb: str, plan: PlanView | None, config: SignoffConfig) -> Allowed | Refused:
-    """The only door: every way in asks here."""
+    """Whether this person may do this: the one place that decides, whichever way they came."""
     if actor.barred:
         return Refused(actor.barred)
     if plan is not None and actor.team != plan.team:

@@ -22,6 +22,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 
+from bot.turns.planning import tend, think
 from slack_sdk import WebClient
 
 from bot.demo.run import CHANNELS, GROUPS, MEMBERS, SUGGESTIONS
@@ -32,14 +33,13 @@ from bot.local.server import LocalSlack
 from bot.process import make
 from bot.slack.app import build
 from bot.slack.outbox import PAUSE
-from bot.turns.planning import tend, think
 from storage.clock import wall
 from storage.config import read_config
 from storage.contract.states import PlanState
 from storage.database.engine import migrate, open_engine
 from storage.execution import Execution
 from storage.intention import Intention
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.support.fakes import FakeClock, show_previews, work
 from tests.support.local_kit import connected
 from tests.support.places import ROOT

@@ -257,9 +257,9 @@ def test_neither_sibling_gets_the_secrets_of_the_other() -> None:
         "AUTH_PROD_URL": "p",
         "KUBECONFIG": "k",
     }
-    bot, hands = siblings(environ)
+    bot, workers = siblings(environ)
 
     assert bot.env.keys() & {"AUTH_PROD_URL", "KUBECONFIG"} == set()
-    assert hands.env.keys() & {"SLACK_BOT_TOKEN", "ANTHROPIC_API_KEY"} == set()
+    assert workers.env.keys() & {"SLACK_BOT_TOKEN", "ANTHROPIC_API_KEY"} == set()
     assert bot.env["SLACK_BOT_TOKEN"] == "b"
-    assert hands.env["AUTH_PROD_URL"] == "p"
+    assert workers.env["AUTH_PROD_URL"] == "p"

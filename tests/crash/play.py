@@ -5,7 +5,7 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from bot.turns.planning import tend
+from bot.turns.rounds import tend
 from storage.contract.states import PlanState
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView

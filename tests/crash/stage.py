@@ -14,7 +14,7 @@ from bot.cards.blocks import pack
 from bot.context import Bot
 from bot.inbox.dispatch import handle_all
 from bot.slack.app import commit
-from bot.turns.planning import tend
+from bot.turns.rounds import tend
 from storage.clock import jump, jumping, wall
 from storage.config import People as Named
 from storage.config import SignoffConfig

@@ -13,7 +13,7 @@ from bot.planner.model.usage import Usage
 from bot.planner.runbooks.book import Planned
 from bot.plans.permits import permit
 from bot.slack.app import commit
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.audit.export import checkpoint, journal
 from storage.audit.verify import check
 from storage.config import SignoffConfig

@@ -9,7 +9,7 @@ from bot.cards.card import card
 from bot.cards.summary import results
 from bot.cards.tasks import stretch
 from bot.cards.thread import message, needless
-from bot.inbox.requests import showing
+from bot.inbox.requests import show_plan
 from bot.local.schema.limits import UPDATE_TEXT, check_message, check_view
 from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
@@ -128,7 +128,7 @@ def test_a_long_plan_is_edited_part_by_part_and_the_old_buttons_are_dead(room: R
 
 
 def test_a_long_plan_is_shown_in_few_words(room: Room) -> None:
-    said = showing(room.bot, str(room.view().id), {"user": "ANN"})
+    said = show_plan(room.bot, str(room.view().id), {"user": "ANN"})
 
     assert "20. [pending] Back up part 19 (at once)" in said
     assert said.endswith("… of 120 steps: 120 to come. The card's thread has all of them.")

@@ -13,7 +13,7 @@ from bot.context import Bot
 from bot.planner.model.claude import Claude, connect
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
-from bot.turns.planning import tend, think
+from bot.turns.rounds import tend, think
 from storage.config import SignoffConfig
 from storage.reading.plan_view import PlanView
 from tests.bot.planner.review.test_ladder import wired

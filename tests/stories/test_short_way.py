@@ -7,7 +7,7 @@ import pytest
 
 from bot.cards.card import card
 from bot.planner.runbooks.book import Planned
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState
 from tests.support.fakes import TEAM, real_contracts, taker

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlmodel import col
 
 from bot.demo.seed import CONFIG as DEMO
-from bot.people import People, Unsure
+from bot.people import People, Unidentified
 from bot.policy.authorize import Actor
 from storage.clock import wall
 from storage.config import SignoffConfig
@@ -74,7 +74,7 @@ class Everybody(People):
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
         if self.silent:
-            raise Unsure("I could not check who you are (silence), so nothing was done.")
+            raise Unidentified("I could not check who you are (silence), so nothing was done.")
         held = frozenset(group for group in self.groups if user in self.members(group))
         return Actor(TEAM, user, self.barred.get(user, ""), held)
 
@@ -281,9 +281,9 @@ def real_contracts() -> tuple[Contract, ...]:
     return tuple(load(demo_config()).contracts())
 
 
-def work(attempts: Attempts, *, hands: int = 2, alone: bool = False) -> list[Running]:
+def work(attempts: Attempts, *, size: int = 2, alone: bool = False) -> list[Running]:
     """One turn of a workers process, with everything that it starts run to its end and put on record."""
-    started = take_turn(attempts, Crew(hands), alone=alone)
+    started = take_turn(attempts, Crew(size), alone=alone)
     endings = [ending for running in started if (ending := attempts.run(running))]
     attempts.store.turn(endings, attempts.taker, 0)
     return started

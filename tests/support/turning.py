@@ -10,7 +10,7 @@ from typing import Any
 from bot.context import Advise, Bot
 from bot.planner.evaluation import config
 from bot.planner.runbooks.book import Planned
-from bot.turns.planning import tend, think
+from bot.turns.rounds import tend, think
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec
 from storage.contract.states import OPEN, PlanState

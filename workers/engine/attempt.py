@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Running:
-    """A claim in this process's hands. `lost` is set when the lease is gone: the action must stop."""
+    """A claim that this process holds. `lost` is set when the lease is gone: the action must stop."""
 
     claim: Claim
     probe: bool = False
@@ -82,7 +82,7 @@ class Attempts:
         worker, action, params_type = self.registry.action(claim.worker, claim.action)
         params, context = _valid(params_type, claim), self._context(running)
         if claim.basis:
-            _unmoved(claim, action.hooks["preview"](worker, params, context))
+            _check_unmoved(claim, action.hooks["preview"](worker, params, context))
         if claim.basis or ("before" in action.hooks and not claim.previous):
             found = action.hooks["before"](worker, params, context) if "before" in action.hooks else {}
             self.store.start(claim, claim.previous or found)
@@ -164,7 +164,7 @@ def question(error: Asks | Moved) -> AnyReport:
     )
 
 
-def _unmoved(claim: Claim, now: Preview) -> None:
+def _check_unmoved(claim: Claim, now: Preview) -> None:
     if basis_hash(now.basis) != claim.basis:
         raise Moved(now)
 

@@ -66,7 +66,7 @@ def decide(
     return next_move(now, history, catalogue, advise, ladder)[0]
 
 
-def review(
+def decide_by_rules(
     now: Progress, history: Sequence[Decision], catalogue: Catalogue, ladder: Ladder = LADDER
 ) -> Decision | None:
     """What needs no thought; None is an anomaly."""
@@ -124,7 +124,7 @@ def _candidates(
     ladder: Ladder,
 ) -> Iterable[Decision]:
     # Where a person has said how to go on, a rule does not know better.
-    plain = None if now.guidance else review(now, history, catalogue, ladder)
+    plain = None if now.guidance else decide_by_rules(now, history, catalogue, ladder)
     if plain and not (ladder.always and plain.verb == "continue" and not _under_way(now)):
         yield plain
         return

@@ -12,7 +12,7 @@ import pytest
 from bot import cards
 from bot.cards.card import card, editing, facts, holders, simple
 from bot.cards.clarify_form import clarify_form, questions
-from bot.cards.decision_form import review_form
+from bot.cards.decision_form import decision_form
 from bot.cards.edit_form import edit_form, edit_page
 from bot.cards.escalation import answers, guide_form, takeover_form
 from bot.cards.forms import code_form, glass_form, reject_form
@@ -50,7 +50,7 @@ DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
     instead: instead,
     summary: lambda view: summary(view, None),
     edit_page: lambda view: edit_page(view, view.spec, Catalogue([]), 0),
-    review_form: lambda view: review_form(view, "D1", NOW),
+    decision_form: lambda view: decision_form(view, "D1", NOW),
 }
 
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from bot.cards.blocks import LIMIT, escape, pack, size
 from bot.cards.card import card, cut, simple
-from bot.cards.decision_form import review_form
+from bot.cards.decision_form import decision_form
 from bot.cards.edit_form import edit_form, edit_page, edited, field_errors, pages
 from bot.cards.forms import read_values, reject_form
-from bot.cards.home import Scene, home
+from bot.cards.home import HomeFacts, home
 from bot.cards.long_plan import in_full
 from bot.cards.phrases import differences, lasting, standing, timing
 from bot.cards.thread import message, needless
@@ -238,9 +238,11 @@ def test_any_plan_fits_into_slack_and_pings_nobody(seed):
     view = any_plan(Random(seed))  # noqa: S311 - no secret
     stop = Stop(scope="environment staging", reason=view.text, by="UCAROL", since=NOW)
     plans = [replace(view, id=view.id + number) for number in range(18)]
-    scene = Scene(plans[:9], plans[9:], [stop] * 9, BOOKS, demo_config(), NOW, lambda v: f"{SITE}{v.card}")
+    scene = HomeFacts(
+        plans[:9], plans[9:], [stop] * 9, BOOKS, demo_config(), NOW, lambda v: f"{SITE}{v.card}"
+    )
     shown = home("UBOB", "D0BOB", scene)
-    review = review_form(view, "D0BOB", NOW)
+    review = decision_form(view, "D0BOB", NOW)
     check_home(shown)
     check_view(review)
     check_view(edit_form(view, view.spec, CATALOGUE))

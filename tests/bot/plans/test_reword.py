@@ -17,7 +17,7 @@ from bot.planner.model.wire import Draft, to_spec
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.spec import PlanSpec
 from tests.conftest import emptied
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, fails, says

@@ -6,7 +6,7 @@ import pytest
 
 from bot.cards.thread import message
 from bot.planner.runbooks import book as runbooks
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
 from tests.support.fakes import TEAM, demo_config, messages, real_contracts, taker

@@ -17,7 +17,7 @@ from bot.inbox.clicks import on_click
 from bot.planner.validate import Catalogue
 from bot.plans.permits import permit
 from bot.policy.authorize import terms
-from bot.process import usable
+from bot.process import load_config
 from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
@@ -414,6 +414,6 @@ def test_the_bot_does_not_start_without_approvers_secrets_or_a_policy(tmp_path: 
     )
 
     with pytest.raises(BadConfig) as caught:
-        usable(settings)
+        load_config(settings)
 
     assert said in str(caught.value)

@@ -13,7 +13,8 @@ from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.totp import TOTP
 
 from bot.cards.blocks import pack
-from bot.cli import factors as proving
+from bot.cli import factors
+from bot.cli.sources import open_store
 from bot.config import BotSettings
 from bot.context import Bot
 from bot.inbox.clicks import on_click
@@ -22,7 +23,7 @@ from bot.inbox.forms import on_filled, on_form
 from bot.plans.permits import stricter
 from bot.policy import ssh_signature as signature
 from bot.policy.totp import DIGITS, PERIOD, Safe, address, counter_of, new_key, new_secret
-from bot.process import keeper
+from bot.process import open_safe
 from storage.config import People as ConfigPeople
 from storage.config import Signing, SignoffConfig
 from storage.contract.demands import Demands
@@ -55,7 +56,7 @@ def guarded(store: Store) -> PlanView:
     return store.view(propose(store, demands=Demands(second_factor=True)))
 
 
-def hands(store: Store, opened: list[dict[str, Any]] | None = None, safe: Safe | None = SAFE) -> Bot:
+def make_bot(store: Store, opened: list[dict[str, Any]] | None = None, safe: Safe | None = SAFE) -> Bot:
     forms = [] if opened is None else opened
     return Bot(store, CONFIG, Members(), lambda trigger, view: forms.append(view), safe=safe)
 
@@ -73,7 +74,7 @@ def filled(form: dict[str, Any], **values: str) -> dict[str, Any]:
 
 def submit(store: Store, view: PlanView, said: str, user: str = "BOB", **more: Any) -> dict[str, str]:
     opened: list[dict[str, Any]] = []
-    bot = hands(store, opened)
+    bot = make_bot(store, opened)
     click(bot, view, user)
     return on_form(bot, user, filled(opened[-1], code=said))
 
@@ -132,9 +133,9 @@ def test_approve_asks_for_a_code_and_the_right_one_approves(lite):
     enrol(lite)
     view, opened = guarded(lite), []
 
-    assert click(hands(lite, opened), view) == ""
+    assert click(make_bot(lite, opened), view) == ""
     assert lite.view(view.id).approved_by == ()
-    assert on_form(hands(lite), "BOB", filled(opened[0], code=code())) == {}
+    assert on_form(make_bot(lite), "BOB", filled(opened[0], code=code())) == {}
 
     after = lite.view(view.id)
     assert (after.state, after.approved_by) == ("approved", ("BOB",))
@@ -145,10 +146,10 @@ def test_approve_asks_for_a_code_and_the_right_one_approves(lite):
 def test_without_a_factor_a_key_or_a_code_nobody_approves_and_each_is_told_what_to_do(lite):
     view = guarded(lite)
     with pytest.raises(NotAllowed, match="signoff factor enrol BOB"):
-        click(hands(lite), view)
+        click(make_bot(lite), view)
     enrol(lite)
     with pytest.raises(NotAllowed, match="SIGNOFF_FACTOR_KEY"):
-        click(hands(lite, safe=None), view)
+        click(make_bot(lite, safe=None), view)
     with pytest.raises(Conflict, match="second factor"):
         lite.approve(view.id, 1, view.digest, team=TEAM, user="BOB", policy="p1")
 
@@ -161,7 +162,7 @@ def test_five_wrong_codes_lock_it_each_on_record_and_an_operator_unlocks_it(lite
     view = guarded(lite)
     said = [submit(lite, view, "000000")["code"] for _ in range(LIMIT)]
     with pytest.raises(NotAllowed, match="locked"):
-        click(hands(lite), view)
+        click(make_bot(lite), view)
 
     assert [line.partition("left: ")[2][:1] for line in said[:-1]] == ["4", "3", "2", "1"]
     assert "signoff factor unlock BOB" in said[-1]
@@ -175,11 +176,11 @@ def test_five_wrong_codes_lock_it_each_on_record_and_an_operator_unlocks_it(lite
 def test_a_lock_holds_against_the_right_code_in_a_form_that_was_open_before(lite):
     enrol(lite)
     view, opened = guarded(lite), []
-    click(hands(lite, opened), view)
+    click(make_bot(lite, opened), view)
     for _ in range(LIMIT):
         lite.mistake(view.id, "approve", user="BOB")
 
-    assert "locked" in on_form(hands(lite), "BOB", filled(opened[0], code=code()))["code"]
+    assert "locked" in on_form(make_bot(lite), "BOB", filled(opened[0], code=code()))["code"]
     assert lite.view(view.id).approved_by == ()
 
 
@@ -228,32 +229,32 @@ def test_a_code_is_not_used_up_by_an_approval_that_did_not_happen(lite):
     enrol(lite)
     view, other = guarded(lite), guarded(lite)
     old: list[dict[str, Any]] = []
-    click(hands(lite, old), view)
+    click(make_bot(lite, old), view)
     lite.reject(view.id, 1, user="CAROL", reason="no")
 
-    assert "already rejected" in on_form(hands(lite), "BOB", filled(old[0], code=code()))["code"]
+    assert "already rejected" in on_form(make_bot(lite), "BOB", filled(old[0], code=code()))["code"]
     assert submit(lite, other, code()) == {}
 
 
 def test_an_old_form_with_a_right_code_decides_nothing(lite):
     enrol(lite)
     view, opened = guarded(lite), []
-    click(hands(lite, opened), view)
+    click(make_bot(lite, opened), view)
     form = filled(opened[0], code=code())
     tampered = form | {"private_metadata": form["private_metadata"].replace(view.digest[:16], "0" * 16)}
 
-    assert "not the one" in on_form(hands(lite), "BOB", tampered)["code"]
-    assert "may not approve" in on_form(hands(lite), "EVE", form)["code"]
+    assert "not the one" in on_form(make_bot(lite), "BOB", tampered)["code"]
+    assert "may not approve" in on_form(make_bot(lite), "EVE", form)["code"]
     assert lite.view(view.id).approved_by == ()
 
 
 def test_the_home_tabs_review_asks_for_the_code_and_keeps_it_nowhere(lite):
-    from bot.cards.decision_form import review_form
+    from bot.cards.decision_form import decision_form
 
     enrol(lite)
     view = guarded(lite)
-    form = review_form(view, "D1", NOW)
-    bot = hands(lite)
+    form = decision_form(view, "D1", NOW)
+    bot = make_bot(lite)
     chosen = {"choice": {"value": {"selected_option": {"value": "approve"}}}}
     empty = filled(form, code="", text="")
     empty["state"]["values"] |= chosen
@@ -273,7 +274,7 @@ def test_a_review_without_its_code_that_was_delivered_all_the_same_is_refused(li
     meta = {"p": view.id, "r": 1, "d": view.digest[:16], "c": "D1"}
     body = {"user": "BOB", "form": "review", "choice": "approve", "text": "", "meta": meta}
     with pytest.raises(Conflict, match="second factor"):
-        on_filled(hands(lite), body)
+        on_filled(make_bot(lite), body)
 
 
 def test_a_code_and_a_secret_stand_nowhere(lite, caplog):
@@ -284,7 +285,7 @@ def test_a_code_and_a_secret_stand_nowhere(lite, caplog):
     wrong, right = "135790", code(secret)
     submit(lite, view, wrong)
     submit(lite, view, right)
-    handle_all(hands(lite))
+    handle_all(make_bot(lite))
     with lite.engine.connect() as connection:
         dump = "\n".join(connection.connection.driver_connection.iterdump())
 
@@ -314,10 +315,10 @@ def test_a_bot_whose_rules_ask_for_a_factor_that_nobody_could_show_does_not_star
     raw = {"policy": {"rules": [rule]}, "signing": {"allowed_signers": signers} if signers else {}}
     config, settings = SignoffConfig.model_validate(raw), BotSettings(factor_key=key)
     if starts:
-        assert (keeper(settings, config) is None) == (not key)
+        assert (open_safe(settings, config) is None) == (not key)
     else:
         with pytest.raises(BadConfig, match="SIGNOFF_FACTOR_KEY"):
-            keeper(settings, config)
+            open_safe(settings, config)
 
 
 # the terminal
@@ -353,9 +354,9 @@ def test_enrolment_shows_the_secret_once_and_wants_a_code(settings, capsys):
         seen.append(capsys.readouterr().out)
         return "".join(seen)
 
-    assert proving.factor(settings, "enrol", "BOB", answers(shown, "000000")) == 0
-    store = proving.opened(settings)
-    proving.factor(settings, "list", "")
+    assert factors.factor(settings, "enrol", "BOB", answers(shown, "000000")) == 0
+    store = open_store(settings)
+    factors.factor(settings, "list", "")
 
     assert "otpauth://totp/Signoff:BOB" in seen[0]
     assert "█" in seen[0]
@@ -364,31 +365,31 @@ def test_enrolment_shows_the_secret_once_and_wants_a_code(settings, capsys):
     events = [(event.verb, event.data) for event in store.events(0)]
     assert events == [("enrol", {"user": "BOB", "via": "terminal"})]
     with pytest.raises(Conflict, match="already"):
-        proving.factor(settings, "enrol", "BOB", answers(shown))
+        factors.factor(settings, "enrol", "BOB", answers(shown))
 
 
 def test_nothing_is_kept_of_an_enrolment_without_a_code(settings, capsys):
     with pytest.raises(SignoffError, match="Nothing was kept"):
-        proving.factor(settings, "enrol", "BOB", lambda question: "000000")
+        factors.factor(settings, "enrol", "BOB", lambda question: "000000")
 
-    assert proving.opened(settings).factors() == []
-    proving.factor(settings, "list", "")
+    assert open_store(settings).factors() == []
+    factors.factor(settings, "list", "")
     assert "Nobody is enrolled" in capsys.readouterr().out
 
 
 def test_unlock_and_remove_are_for_those_who_have_one(settings):
     for act in ("unlock", "remove"):
         with pytest.raises(Conflict, match="has no second factor"):
-            proving.factor(settings, act, "EVE")
+            factors.factor(settings, act, "EVE")
         with pytest.raises(SignoffError, match="say whose"):
-            proving.factor(settings, act, "")
-    store = proving.opened(settings)
+            factors.factor(settings, act, "")
+    store = open_store(settings)
     enrol(store)
     tamper(store, "UPDATE factor SET failures = 5")
 
-    proving.factor(settings, "unlock", "BOB")
+    factors.factor(settings, "unlock", "BOB")
     assert store.factor("BOB").failures == 0
-    proving.factor(settings, "remove", "BOB")
+    factors.factor(settings, "remove", "BOB")
     assert store.factor("BOB") is None
     assert [event.verb for event in store.events(0)] == ["enrol", "unlock", "remove"]
 
@@ -463,7 +464,7 @@ def test_who_a_principal_is_and_which_file_counts_must_be_configured(keys, tmp_p
 
 
 def test_the_terminal_approves_with_a_signature_through_the_same_door(settings, keys, monkeypatch, capsys):
-    store = Store(proving.opened(settings).engine, FakeClock(datetime.now(UTC)))
+    store = Store(open_store(settings).engine, FakeClock(datetime.now(UTC)))
     view = store.view(
         propose(store, demands=Demands(second_factor=True), expires_at=datetime.max.replace(tzinfo=UTC))
     )
@@ -472,20 +473,20 @@ def test_the_terminal_approves_with_a_signature_through_the_same_door(settings, 
         '[signing.people]\n"bob@example" = "BOB"\n'
     )
     monkeypatch.setattr(
-        proving, "make", lambda store, client, config: (replace(hands(store), config=config), None)
+        factors, "make_bot", lambda store, client, config: (replace(make_bot(store), config=config), None)
     )
-    proving.approve(settings, view.id, "", None)
+    factors.approve(settings, view.id, "", None)
     said = capsys.readouterr().out
     assert view.digest in said
     wanted = sign(keys, signature.text(view.id, 1, view.digest))
     with pytest.raises(Conflict, match="digest"):
-        proving.approve(settings, view.id, "0" * 64, wanted)
+        factors.approve(settings, view.id, "0" * 64, wanted)
     tamper(store, "UPDATE revision SET authors = :who", who='["BOB"]')
     with pytest.raises(NotAllowed, match="somebody else must approve"):
-        proving.approve(settings, view.id, view.digest, wanted)
+        factors.approve(settings, view.id, view.digest, wanted)
     tamper(store, "UPDATE revision SET authors = :who", who='["ANN"]')
 
-    assert proving.approve(settings, view.id, view.digest, wanted) == 0
+    assert factors.approve(settings, view.id, view.digest, wanted) == 0
 
     after = store.view(view.id)
     assert (after.state, after.approved_by) == ("approved", ("BOB",))

@@ -12,7 +12,7 @@ from bot.context import Bot
 from bot.inbox.requests import on_command
 from bot.planner.runbooks.book import Planned
 from bot.times.recurrence import next_run, read
-from bot.turns.planning import tend, think
+from bot.turns.rounds import tend, think
 from storage.config import People as Named
 from storage.config import PolicyConfig, SignoffConfig, StandingPolicy, local
 from storage.contract.states import RECURRING_MOVES, PlanState

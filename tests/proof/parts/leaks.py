@@ -25,7 +25,7 @@ from bot.planner.runbooks import book as runbooks
 from bot.policy.authorize import Actor
 from bot.slack.app import commit
 from bot.slack.outbox import Outbox
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.database.engine import migrate, open_engine
 from storage.secrets.redaction import Quiet, Redactor
 from tests.proof.parts.planted import KINDS, Chance, Made, known, unknown

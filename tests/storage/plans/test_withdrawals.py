@@ -7,7 +7,7 @@ import pytest
 
 from bot.cards.thread import message
 from bot.plans.permits import permit
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.states import PlanState
 from storage.errors import Conflict
 from tests.bot.plans.test_review import advice, bot, broke

@@ -15,7 +15,7 @@ from bot.planner.model import advice, prompt
 from bot.planner.model.usage import ModelUnavailable
 from bot.planner.prepare import complete
 from bot.planner.review.closing import answer
-from bot.planner.review.ladder import Ladder, ask, decide, next_move, review, rungs
+from bot.planner.review.ladder import Ladder, ask, decide, decide_by_rules, next_move, rungs
 from bot.planner.validate import Catalogue
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport, Fault
@@ -100,7 +100,7 @@ def test_a_goal_that_is_not_reached_is_not_finished():
     checked = PLAN.model_copy(update={"done_when": (Check(field="look.failed", op="eq", value=0),)})
     whole = at(checked, done(LOOK, failed=2), done(AFTER))
 
-    assert review(whole, (), OPS) is None
+    assert decide_by_rules(whole, (), OPS) is None
     assert decide(whole, (), OPS).verb == "ask"
     assert "look.failed eq 0" in decide(whole, (), OPS).reason
 
@@ -109,8 +109,8 @@ def test_a_plan_that_continues_is_thought_about_until_its_checks_hold():
     open_ended = PLAN.model_copy(update={"continues": True})
     checked = open_ended.model_copy(update={"done_when": (Check(field="look.failed", op="eq", value=0),)})
 
-    assert review(at(open_ended, done(LOOK), done(AFTER)), (), OPS) is None
-    assert review(at(checked, done(LOOK, failed=0), done(AFTER)), (), OPS).verb == "finish"
+    assert decide_by_rules(at(open_ended, done(LOOK), done(AFTER)), (), OPS) is None
+    assert decide_by_rules(at(checked, done(LOOK, failed=0), done(AFTER)), (), OPS).verb == "finish"
     assert "amend" in rungs(at(open_ended, done(LOOK), done(AFTER)), (), OPS)
 
 

@@ -27,7 +27,7 @@ from tests.support.backup_site import (
     truncate,
 )
 from workers.base import Permanent
-from workers.builtin.backup.directory import Manifest, Shelf, checksum
+from workers.builtin.backup.directory import BackupDirectory, Manifest, checksum
 from workers.builtin.backup.dumps import Contents, Damaged, Scope, compare, compare_counts
 from workers.builtin.backup.pg_client import Client
 from workers.builtin.backup.postgres import Postgres
@@ -134,7 +134,7 @@ def test_each_of_the_seven_damages_is_noticed_later(
     assert [found.sound for found in listed.backups] == ([] if damage is Path.unlink else [False])
     with pytest.raises(Permanent, match=r"shop was NOT restored|has no backup"):
         act("restore_database", billing, context(tmp_path), backup=path.name)
-    assert Shelf(path.parent, "shop").find("plan-1/step-2") is None
+    assert BackupDirectory(path.parent, "shop").find("plan-1/step-2") is None
 
 
 def test_rows_that_a_restore_does_not_bring_back_are_named(url: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from bot.local.shapes import Json, Refused
 Found = TypeVar("Found")
 
 
-class Looking:
+class Observer:
     """Asks the workspace's control API. Every wait is bounded by `patience` seconds."""
 
     def __init__(self, url: str, token: str, *, patience: float = 10.0) -> None:

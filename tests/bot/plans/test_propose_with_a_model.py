@@ -15,8 +15,8 @@ from bot.planner.model import prompt
 from bot.planner.model.claude import Claude, connect
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
-from bot.process import thinker
-from bot.turns.planning import think
+from bot.process import connect_planner
+from bot.turns.rounds import think
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
 from tests.conftest import emptied
@@ -204,7 +204,7 @@ def test_the_process_asks_the_same_model_how_a_plan_goes_on(lite, monkeypatch):
     with FakeModel(says(json.dumps(said))) as fake:
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", fake.url)
-        thinking = thinker(BotSettings(), demo_config(), lite)
+        thinking = connect_planner(BotSettings(), demo_config(), lite)
         think(Bot(lite, demo_config(), Everybody(), lambda trigger, view: None, [], *thinking))
 
     assert lite.view(plan_id).reason == "gone. The planner's note: The source is gone."

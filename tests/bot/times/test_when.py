@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.times.phrases import Wants, resolve
+from bot.times.when import Wants, resolve
 from bot.times.windows import next_opening
 from bot.times.zones import spoken
 from storage.config import SignoffConfig, Window

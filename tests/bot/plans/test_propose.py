@@ -1,6 +1,7 @@
-"""The bot's turns: what becomes of a wish while it is being planned."""
+"""What becomes of a wish while it is being planned."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -13,8 +14,8 @@ from bot.planner.model.usage import ModelUnavailable, Usage
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.book import Planned
 from bot.plans.permits import permit
-from bot.turns.planning import think
-from storage.config import Approvals, Freeze, PolicyConfig
+from bot.turns.rounds import think
+from storage.config import Approvals, Freeze, PolicyConfig, SignoffConfig
 from storage.config import People as ConfigPeople
 from storage.contract.states import PlanState
 from tests.support.fakes import (
@@ -64,6 +65,22 @@ def test_a_plan_cancelled_while_it_was_planned_stays_cancelled(lite):
     assert lite.view(plan_id).state == PlanState.cancelled
     assert lite.view(plan_id).reason == "changed my mind"
     assert messages(lite, "whisper") == []
+
+
+def test_only_so_many_open_plans_touch_one_thing(lite):
+    first, second = propose(lite), approved(lite, step("s1", DEPLOY))
+    third, other = wish(lite, "deploy a"), wish(lite, "deploy b")
+
+    def planned(text: str, spend: Any) -> Planned:
+        return Planned(plan_spec(step("s1", DEPLOY, parameters={"service": text[-1]})), "by a model")
+
+    limited = {"people": {"approvers": ["BOB", "CAROL"]}, "policy": {"limits": {"plans_per_target": 2}}}
+    think(replace(bot(lite, planned), config=SignoffConfig.model_validate(limited)))
+
+    assert lite.view(third).state == PlanState.cancelled
+    said = messages(lite, "whisper")[0].text
+    assert f"2 open plans touch service:a already ({first}, {second}), and 2 is the most at once" in said
+    assert lite.view(other).state == PlanState.proposed
 
 
 def test_one_wish_that_breaks_the_planner_does_not_stop_the_next(lite):

@@ -1,18 +1,11 @@
-"""Limits, and the circuit breaker: what piles up waits, and everybody hears why."""
+"""The circuit breaker: failures that pile up hold further changes, and everybody hears why."""
 
 from typing import Any
 
-import pytest
-
 from bot.cards.card import card
 from bot.context import Bot
-from bot.planner.runbooks import book as runbooks
-from bot.planner.runbooks.book import Planned
-from bot.turns.limits import guard
-from bot.turns.planning import think
+from bot.turns.circuit_breaker import guard
 from storage.config import SignoffConfig
-from storage.contract.states import PlanState
-from storage.errors import NotAllowed
 from tests.support.fakes import (
     CONTRACTS,
     DEPLOY,
@@ -23,8 +16,6 @@ from tests.support.fakes import (
     due,
     fail,
     messages,
-    plan_spec,
-    propose,
     step,
     take,
     undo,
@@ -32,44 +23,11 @@ from tests.support.fakes import (
 from tests.support.store import Store
 
 
-def bot(store: Store, ask_model: Any = None, **policy: Any) -> Bot:
+def bot(store: Store, **policy: Any) -> Bot:
     config = SignoffConfig.model_validate(
         {"people": {"approvers": ["BOB", "CAROL"], "admins": ["CAROL"]}, "policy": policy}
     )
-    return Bot(store, config, Everybody(), lambda trigger, view: None, runbooks.read([]), ask_model)
-
-
-def test_one_person_asks_only_so_often_in_an_hour(lite):
-    hands = bot(lite, limits={"plans_per_hour": 2})
-    for _ in range(2):
-        lite.request("x", team="T1", user="ANN", channel="C1")
-
-    with pytest.raises(NotAllowed, match="You have asked for 2 plans within the last hour"):
-        hands.demand("ANN", "request", None)
-
-    assert lite.events(0)[-1].data["verb"] == "request"
-    hands.demand("BOB", "request", None)
-    lite.clock.advance(hours=1)
-    hands.demand("ANN", "request", None)
-
-
-def test_only_so_many_open_plans_touch_one_thing(lite):
-    first, second = propose(lite), approved(lite, step("s1", DEPLOY))
-    wish = lite.request("deploy a", team="T1", user="ANN", channel="C1")
-    other = lite.request("deploy b", team="T1", user="ANN", channel="C1")
-
-    def planned(text: str, spend: Any) -> Planned:
-        return Planned(plan_spec(step("s1", DEPLOY, parameters={"service": text[-1]})), "by a model")
-
-    think(bot(lite, planned, limits={"plans_per_target": 2}))
-
-    assert lite.view(wish).state == PlanState.cancelled
-    said = messages(lite, "whisper")[0].text
-    assert f"2 open plans touch service:a already ({first}, {second}), and 2 is the most at once" in said
-    assert lite.view(other).state == PlanState.proposed
-
-
-# the circuit breaker
+    return Bot(store, config, Everybody(), lambda trigger, view: None, [])
 
 
 def failed(store: Store, count: int, **fields: Any) -> list[int]:
@@ -85,15 +43,15 @@ def breaker(**fields: Any) -> dict[str, Any]:
 
 
 def test_failures_that_pile_up_hold_further_changes_and_everybody_hears_it(lite):
-    hands = bot(lite, **breaker())
+    guarded = bot(lite, **breaker())
     failed(lite, 2)
-    guard(hands)
+    guard(guarded)
     assert lite.stops() == []
     failed(lite, 1)
     waiting, reading = approved(lite, step("s1", DEPLOY)), approved(lite, step("s1"))
 
-    guard(hands)
-    guard(hands)
+    guard(guarded)
+    guard(guarded)
 
     assert claim(lite, waiting, "s1") is None
     assert claim(lite, reading, "s1") is not None
@@ -107,55 +65,55 @@ def test_failures_that_pile_up_hold_further_changes_and_everybody_hears_it(lite)
 
 
 def test_it_closes_by_itself_and_counts_anew(lite):
-    hands = bot(lite, **breaker(within_minutes=60))
+    guarded = bot(lite, **breaker(within_minutes=60))
     failed(lite, 3)
-    guard(hands)
+    guard(guarded)
     waiting = approved(lite, step("s1", DEPLOY, schedule={}))
     lite.clock.advance(minutes=30)
 
-    guard(hands)
+    guard(guarded)
 
     assert lite.stops() == []
     assert messages(lite, "resume")[0].user == "breaker"
     lite.clock.advance(minutes=1)
-    guard(hands)
+    guard(guarded)
     assert lite.stops() == []
     assert lite.view(waiting).step("s1").stopped == ""
 
 
 def test_an_admin_closes_it_sooner(lite):
-    hands = bot(lite, **breaker(pause_minutes=0))
+    guarded = bot(lite, **breaker(pause_minutes=0))
     failed(lite, 3)
-    guard(hands)
+    guard(guarded)
     lite.clock.advance(hours=5)
-    guard(hands)
+    guard(guarded)
     assert len(lite.stops()) == 1
 
     lite.resume("changes in production", user="CAROL")
     lite.clock.advance(seconds=1)
-    guard(hands)
+    guard(guarded)
 
     assert lite.stops() == []
 
 
 def test_rollbacks_go_on_while_it_is_open(lite):
-    hands = bot(lite, **breaker(failures=1))
+    guarded = bot(lite, **breaker(failures=1))
     plan_id = approved(lite, step("s1", DEPLOY, failure_action="rollback"), rollback=(undo("u1", "s1"),))
     lite.fail(take(lite, plan_id, "s1"), bad(), actor="w1")
 
-    guard(hands)
+    guard(guarded)
 
     assert len(lite.stops()) == 1
     assert claim(lite, plan_id, "u1") is not None
 
 
 def test_what_never_started_and_what_only_read_is_no_failure_of_a_change(lite):
-    hands = bot(lite, **breaker(failures=1))
+    guarded = bot(lite, **breaker(failures=1))
     lite.publish(CONTRACTS.values())
     plan_id = approved(lite, step("s1", failure_action="abort"))
     fail(lite, plan_id, "s1")
 
-    guard(hands)
+    guard(guarded)
 
     assert lite.stops() == []
     assert due(lite) == []

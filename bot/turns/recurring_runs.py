@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from bot.context import Bot
-from bot.people import Unsure
+from bot.people import Unidentified
 from bot.plans.permits import stricter, timely, today
 from bot.policy.authorize import Refused, authorize
 from bot.times.recurrence import Run, next_run
@@ -52,7 +52,7 @@ def _ask(bot: Bot, one: Recurring, run: Run, following: datetime) -> None:
     """In the name of whoever set it up, if they still may ask for anything."""
     try:
         answer = authorize(bot.people.actor(one.user), "request", None, bot.config)
-    except Unsure:
+    except Unidentified:
         return  # the next turn asks Slack again; after a while the run counts as missed
     if isinstance(answer, Refused):
         why = f"“{one.text}” did not run, and is paused: {answer.reason}"
@@ -82,7 +82,7 @@ def _speak(bot: Bot, view: PlanView, one: Recurring, standing: Standing) -> None
                 view.id, view.revision, standing, policy=bot.config.version(), held=(*actor.groups,),
                 permits=timely(bot, view),
             )  # fmt: skip
-    except Unsure:
+    except Unidentified:
         return
     except Conflict as error:
         why = str(error)

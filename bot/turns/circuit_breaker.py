@@ -1,37 +1,14 @@
-"""Limits: how much one person asks for, how many plans touch one thing, and how often changes may fail."""
+"""The circuit breaker: changes that fail too often hold further ones, and everybody hears of it."""
 
 from contextlib import suppress
 from datetime import timedelta
 
 from bot.context import Bot
-from bot.planner.validate import Catalogue
 from bot.times.zones import spoken
-from storage.contract.spec import PlanSpec
-from storage.errors import Conflict, SignoffError
+from storage.errors import Conflict
 from storage.settling.starting import ALL_CHANGES, CHANGES_IN
 
 BREAKER = "breaker"  # as an actor
-
-
-def crowded(bot: Bot, plan_id: int, spec: PlanSpec, catalogue: Catalogue) -> None:
-    """A plan on what too many open plans touch already is refused, with their numbers."""
-    most = bot.config.policy.limits.plans_per_target
-    for target in sorted(targets(spec, catalogue)) if most else ():
-        known = bot.store.holders([target])
-        known |= {id_ for id_, other in bot.store.proposals().items() if target in targets(other, catalogue)}
-        known -= {plan_id}
-        if len(known) >= most:
-            numbers = ", ".join(map(str, sorted(known)[:10]))
-            raise SignoffError(
-                f"{len(known)} open plans touch {target} already ({numbers}), and {most} is the most at "
-                "once. Please wait for one of them, or cancel one."
-            )
-
-
-def targets(spec: PlanSpec, catalogue: Catalogue) -> set[str]:
-    """What the plan would change."""
-    made = ((step, catalogue.find(step)) for step in spec.steps)
-    return {found.locks(step.parameters) for step, found in made if found and found.changes} - {""}
 
 
 def guard(bot: Bot) -> None:

@@ -1,71 +1,24 @@
-"""The bot's turns: plan what was asked, think about what runs; permits, and proposals that expire."""
+"""From a wish to revision 1: by the model, if there is one, else by a runbook; or a sentence says why not."""
 
-import logging
 from dataclasses import replace
-from functools import partial
 
 from bot.context import Bot
 from bot.planner.model.usage import ModelFailed
 from bot.planner.model.wire import Asked, Declined
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
-from bot.planner.runbooks.questions import Form, Unclear
-from bot.plans import clarify as clarifying
-from bot.plans.clarify import clarify, words
-from bot.plans.permits import permit
-from bot.plans.review import Work, reviews
-from bot.plans.reword import broke, reword, unworded
+from bot.planner.runbooks.questions import Form, NeedsAnswers
+from bot.planner.validate import Catalogue
+from bot.plans import clarify
 from bot.plans.spending import book, over_budget
 from bot.policy.authorize import terms
-from bot.turns.limits import crowded, guard
-from bot.turns.standing import recur, stand_in
 from storage.config import is_group
 from storage.contract.demands import Quorum
+from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState
-from storage.errors import Conflict, InvalidPlan, SignoffError
+from storage.errors import InvalidPlan, SignoffError
 from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
-
-logger = logging.getLogger(__name__)
-
-
-def tend(bot: Bot) -> None:
-    """What must not wait for a planner that thinks."""
-    bot.store.expire()
-    guard(bot)
-    recur(bot)
-    stand_in(bot)
-    permit(bot)
-
-
-def think(bot: Bot) -> None:
-    """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other."""
-    wishes = [Work(plan_id, propose, give_up, stall) for plan_id in bot.store.to_plan()]
-    if not (work := [*reviews(bot), *changes(bot), *wishes]) or not bot.store.contracts():
-        return  # without a worker that has said what it can do, a wish waits
-    for one in work:
-        try:
-            one.do(bot, one.plan_id)
-        except Conflict as error:
-            logger.info("plan=%s was decided elsewhere while it was thought about: %s", one.plan_id, error)
-        except SignoffError as error:
-            one.refused(bot, one.plan_id, str(error))
-        except Exception:
-            logger.exception("thinking about plan %s broke", one.plan_id)
-            one.broke(bot, one.plan_id)
-
-
-def changes(bot: Bot) -> list[Work]:
-    """What people want different in a proposal, in words that only a planner understands."""
-    return [
-        Work(
-            one.body["plan"],
-            partial(reword, asked=one),
-            partial(unworded, asked=one),
-            partial(broke, asked=one),
-        )
-        for one in bot.store.unhandled(thought=True)
-    ]
 
 
 def propose(bot: Bot, plan_id: int) -> None:
@@ -73,22 +26,43 @@ def propose(bot: Bot, plan_id: int) -> None:
     view, catalogue, now = bot.store.view(plan_id), bot.catalogue(), bot.store.clock()
     try:
         made = drafted(bot, view)
-    except Unclear as question:
-        clarify(bot, view, question.form)
+    except NeedsAnswers as question:
+        clarify.clarify(bot, view, question.form)
         return
     try:
         draft = made.spec.model_copy(update={"review": bot.config.model.review})
         spec = prepare(draft, catalogue, bot.config, now)
     except InvalidPlan as error:
         raise SignoffError(f"The plan {made.note} cannot be used:\n{error}") from None
-    crowded(bot, plan_id, spec, catalogue)
+    _refuse_crowded(bot, plan_id, spec, catalogue)
     asked = terms(spec, catalogue, bot.config, authors=(view.requester,), now=now)
     for quorum in asked.demands.quorums:
-        _enough(asked, quorum)
+        _check_enough_approvers(asked, quorum)
     bot.store.propose(plan_id, spec, asked, author="planner", note=made.note)
 
 
-def _enough(asked: Terms, quorum: Quorum) -> None:
+def _refuse_crowded(bot: Bot, plan_id: int, spec: PlanSpec, catalogue: Catalogue) -> None:
+    """A plan on what too many open plans touch already is refused, with their numbers."""
+    most = bot.config.policy.limits.plans_per_target
+    for target in sorted(_targets(spec, catalogue)) if most else ():
+        known = bot.store.holders([target])
+        known |= {id_ for id_, other in bot.store.proposals().items() if target in _targets(other, catalogue)}
+        known -= {plan_id}
+        if len(known) >= most:
+            numbers = ", ".join(map(str, sorted(known)[:10]))
+            raise SignoffError(
+                f"{len(known)} open plans touch {target} already ({numbers}), and {most} is the most at "
+                "once. Please wait for one of them, or cancel one."
+            )
+
+
+def _targets(spec: PlanSpec, catalogue: Catalogue) -> set[str]:
+    """What the plan would change."""
+    made = ((step, catalogue.find(step)) for step in spec.steps)
+    return {found.locks(step.parameters) for step, found in made if found and found.changes} - {""}
+
+
+def _check_enough_approvers(asked: Terms, quorum: Quorum) -> None:
     """A plan that could never get its approvals is refused now. How many a group has, only Slack knows."""
     able = [id_ for id_ in quorum.of if asked.demands.authors or id_ not in asked.authors]
     if len(able) < quorum.needed and not any(map(is_group, able)):
@@ -105,11 +79,11 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
     if over := over_budget(bot, view):
         return by_runbook(bot, view, over)
     try:
-        answer = bot.ask_model(words(view), lambda model, usage: book(bot, view, model, usage))
+        answer = bot.ask_model(clarify.words(view), lambda model, usage: book(bot, view, model, usage))
     except ModelFailed as error:
         return by_runbook(bot, view, str(error).partition("\n")[0])
     if isinstance(answer, Asked):
-        raise Unclear(Form(why="Before I can plan, I must know this.", fields=answer.fields))
+        raise NeedsAnswers(Form(why="Before I can plan, I must know this.", fields=answer.fields))
     if isinstance(answer, Declined):
         raise SignoffError(f"I do not plan this: {answer.reason}")
     return answer
@@ -118,10 +92,10 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
 def by_runbook(bot: Bot, view: PlanView, instead: str) -> runbooks.Planned:
     """The runbooks' plan; `instead` says why the model did not make it."""
     try:
-        made = clarifying.by_runbook(bot, view)
+        made = clarify.by_runbook(bot, view)
         return replace(made, note=f"{made.note}. {instead}") if instead else made
-    except Unclear as error:
-        raise Unclear(error.form.model_copy(update={"why": f"{instead} {error}".strip()})) from None
+    except NeedsAnswers as error:
+        raise NeedsAnswers(error.form.model_copy(update={"why": f"{instead} {error}".strip()})) from None
     except runbooks.NoPlan as error:
         raise SignoffError(f"{instead} {error}".strip()) from None
 

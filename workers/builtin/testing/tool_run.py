@@ -38,7 +38,7 @@ class Site:
 
 
 @dataclass(frozen=True)
-class Trial:
+class ToolRun:
     """What one run of the tool left: how it ended, what it found, and files worth keeping."""
 
     done: Finished
@@ -47,7 +47,7 @@ class Trial:
     files: tuple[str, ...]
 
 
-def run_once(site: Site, ctx: Context, failed: Trial | None = None) -> Trial:
+def run_once(site: Site, ctx: Context, failed: ToolRun | None = None) -> ToolRun:
     """Run the suite, or what failed of it."""
     tool, scratch = site.suite.new_tool(), ctx.scratch.absolute() / ("again" if failed else "")
     own = ctx.scratch.absolute() / f"report{'-again' if failed else ''}.{tool.suffix}"
@@ -58,10 +58,10 @@ def run_once(site: Site, ctx: Context, failed: Trial | None = None) -> Trial:
     done = _run(words, site, tool, scratch, ctx)
     files = _files(site, own)
     kept = _keep(files, own, scratch, Mask(site.secrets))
-    return Trial(done, tool.found(files, done), tool, (str(done.log), *kept))
+    return ToolRun(done, tool.found(files, done), tool, (str(done.log), *kept))
 
 
-def run_again(site: Site, first: Trial, ctx: Context) -> Trial | None:
+def run_again(site: Site, first: ToolRun, ctx: Context) -> ToolRun | None:
     """What failed, once more, if the suite asks for it and the first run came to its own end."""
     bad = first.found.bad() if first.found else []
     if not site.suite.reruns or not bad or first.done.broken_off():
@@ -70,11 +70,11 @@ def run_again(site: Site, first: Trial, ctx: Context) -> Trial | None:
     return run_once(site, ctx, first)
 
 
-def settle(first: Trial, again: Trial | None) -> Trial:
+def settle(first: ToolRun, again: ToolRun | None) -> ToolRun:
     """Both runs as one; a second run that broke off proves nothing."""
     if again is None or again.found is None or first.found is None or again.done.broken_off():
         return first
-    return Trial(again.done, merge(first.found, again.found), again.tool, again.files)
+    return ToolRun(again.done, merge(first.found, again.found), again.tool, again.files)
 
 
 def _run(words: list[str], site: Site, tool: Tool, scratch: Path, ctx: Context) -> Finished:
