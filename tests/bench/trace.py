@@ -22,7 +22,6 @@ from functools import cache
 from pathlib import Path
 from types import CodeType, FrameType
 
-from bot.turns.planning import tend, think
 from slack_sdk import WebClient
 
 from bot.demo.run import CHANNELS, GROUPS, MEMBERS, SUGGESTIONS
@@ -30,9 +29,10 @@ from bot.demo.seed import plant
 from bot.inbox.dispatch import handle_all
 from bot.local.client.person import WorkspaceClient
 from bot.local.server import LocalSlack
-from bot.process import make
+from bot.process import make_bot
 from bot.slack.app import build
 from bot.slack.outbox import PAUSE
+from bot.turns.rounds import tend, think
 from storage.clock import wall
 from storage.config import read_config
 from storage.contract.states import PlanState
@@ -111,7 +111,7 @@ class Walk:
         hands.alive("workers", "workers", "0")
         hands.publish(self.attempts.registry.contracts())
         self.client = WebClient(token=self.slack.bot_token, base_url=self.slack.api_url, retry_handlers=[])
-        self.bot, self.outbox = make(self.store, self.client, read_config(config))
+        self.bot, self.outbox = make_bot(self.store, self.client, read_config(config))
 
     @contextmanager
     def tracing(self, part: str) -> Iterator[None]:

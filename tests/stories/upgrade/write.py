@@ -23,7 +23,7 @@ from bot.planner.runbooks.book import Planned
 from bot.slack.app import commit
 from bot.slack.outbox import PAUSE, Outbox
 from bot.turns.anchor import Anchor
-from bot.turns.planning import tend, think
+from bot.turns.rounds import tend, think
 from storage.config import read_config
 from storage.contract.spec import PlanSpec
 from storage.database.engine import migrate, open_engine
