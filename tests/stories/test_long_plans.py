@@ -19,7 +19,7 @@ from storage.contract.states import PlanState, StepState
 from storage.database.tables import Message
 from storage.reading.views import PlanView, StepView
 from storage.store import Store
-from tests.bot.cards.test_card import happening, plan_view
+from tests.support.cards import happening, plan_view
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,

@@ -16,8 +16,8 @@ from storage.contract.report import AnyReport
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Event
 from storage.reading.views import PlanView, StepView
-from tests.bot.cards.test_card import plan_view
 from tests.support.browser import chromium, shot
+from tests.support.cards import plan_view
 from tests.support.fakes import BACKUP, DEPLOY, NOW, READ, step
 
 pytestmark = pytest.mark.browser

@@ -7,7 +7,7 @@ import pytest
 from bot.context import Bot
 from bot.turns.reminders import due, remind
 from storage.config import SignoffConfig
-from tests.bot.cards.test_card import plan_view
+from tests.support.cards import plan_view
 from tests.support.fakes import NOW, Everybody, messages, propose
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["UBOB", "UCAROL"], "admins": ["UROOT"]}})
