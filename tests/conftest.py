@@ -76,6 +76,14 @@ def lite(memory_engine: "Engine", clock: "FakeClock") -> "Store":
     return Store(emptied(memory_engine), clock)
 
 
+@pytest.fixture
+def on_disk(sqlite_engine: "Engine", clock: "FakeClock") -> "Store":
+    """In a file: for what several threads write, such as what a call of the model cost."""
+    from storage.store import Store
+
+    return Store(emptied(sqlite_engine), clock)
+
+
 @contextmanager
 def opened(url: str) -> "Iterator[Engine]":
     from storage.database.engine import migrate, open_engine
