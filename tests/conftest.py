@@ -12,6 +12,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from sqlalchemy import Engine
 
     from storage.store import Store
@@ -82,6 +83,14 @@ def on_disk(sqlite_engine: "Engine", clock: "FakeClock") -> "Store":
     from storage.store import Store
 
     return Store(emptied(sqlite_engine), clock)
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    from tests.support.browser import chromium
+
+    with chromium() as found:
+        yield found
 
 
 @contextmanager

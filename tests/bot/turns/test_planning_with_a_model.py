@@ -30,16 +30,7 @@ from tests.support.fake_model import (
     fails,
     says,
 )
-from tests.support.fakes import (
-    READ,
-    Everybody,
-    approved,
-    demo_config,
-    messages,
-    real_contracts,
-    step,
-    take,
-)
+from tests.support.fakes import READ, Everybody, approved, demo_config, messages, real_contracts, step, take
 
 pytestmark = pytest.mark.model
 
