@@ -37,6 +37,10 @@ class ListeningBot:
             self.heard.append(body)
         next()
 
+    def forget(self) -> None:
+        """As good as new, for the next test."""
+        self.heard.clear()
+
     def events(self, kind: str) -> list[Json]:
         return [body for body in self.heard if body.get("event", {}).get("type") == kind]
 

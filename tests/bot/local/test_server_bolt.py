@@ -76,7 +76,7 @@ class Bot(ListeningBot):
     def __init__(self, slack: LocalSlack) -> None:
         super().__init__(slack)
         self.refusing = False
-        self.view_answer: dict[str, Any] = {}
+        self.forget()
         self.app.error(self.on_error)
         self.app.command("/plan")(self.on_plan)
         self.app.action("approve")(self.on_approve)
@@ -86,6 +86,10 @@ class Bot(ListeningBot):
         self.app.event("message")(self.on_message)
         self.app.shortcut("plan_from_message")(self.on_shortcut)
         self.app.view_closed("change")(lambda ack: ack())
+
+    def forget(self) -> None:
+        super().forget()
+        self.view_answer: dict[str, Any] = {}
 
     def record(self, body: dict[str, Any], next: Callable[[], None]) -> None:
         def go_on() -> None:
@@ -143,20 +147,6 @@ def slack() -> Iterator[LocalSlack]:
     shortcuts = [Shortcut("plan_from_message", "Plan from message")]
     with LocalSlack(members=[ANN, BOB], shortcuts=shortcuts, event_spacing=(0.01,)) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def running_bot(slack: LocalSlack) -> Iterator[Bot]:
-    bot = Bot(slack)
-    with connected(slack, bot.app):
-        yield bot
-
-
-@pytest.fixture
-def bot(running_bot: Bot, workspace: WorkspaceClient) -> Bot:
-    running_bot.heard.clear()
-    running_bot.view_answer = {}
-    return running_bot
 
 
 @pytest.fixture(scope="module")

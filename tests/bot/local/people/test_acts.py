@@ -19,7 +19,6 @@ from tests.support.local_kit import (
     Json,
     ListeningBot,
     actions,
-    connected,
     field,
     home,
     modal,
@@ -43,13 +42,17 @@ class Bot(ListeningBot):
 
     def __init__(self, slack: LocalSlack) -> None:
         super().__init__(slack)
-        self.form, self.after = modal("First"), {}
+        self.forget()
         self.app.event("message")(lambda: None)
         self.app.event("app_mention")(lambda: None)
         self.app.event("app_home_opened")(self.on_home)
         self.app.action("open")(self.on_open)
         self.app.view("form")(self.on_form)
         self.app.view_closed("form")(lambda ack: ack())
+
+    def forget(self) -> None:
+        super().forget()
+        self.form, self.after = modal("First"), {}
 
     def on_home(self, event: Json, client: WebClient) -> None:
         if event["tab"] == "home":
@@ -68,20 +71,6 @@ def slack() -> Iterator[LocalSlack]:
     channels = [Channel(OPS, "ops"), Channel("C0SHARED", "shared", is_ext_shared=True)]
     with LocalSlack(members=MEMBERS, groups=[GROUP], channels=channels) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def running_bot(slack: LocalSlack) -> Iterator[Bot]:
-    bot = Bot(slack)
-    with connected(slack, bot.app):
-        yield bot
-
-
-@pytest.fixture
-def bot(running_bot: Bot, workspace: WorkspaceClient) -> Bot:
-    running_bot.heard.clear()
-    running_bot.form, running_bot.after = modal("First"), {}
-    return running_bot
 
 
 def test_a_direct_message_reaches_the_app_and_nobody_else(bot: Bot, ann: Person, bob: Person) -> None:
