@@ -40,7 +40,7 @@ def guarded(store: Store) -> PlanView:
     return store.view(propose(store, demands=Demands(second_factor=True)))
 
 
-def hands(store: Store, opened: list[dict[str, Any]] | None = None, safe: Safe | None = SAFE) -> Bot:
+def make_bot(store: Store, opened: list[dict[str, Any]] | None = None, safe: Safe | None = SAFE) -> Bot:
     forms = [] if opened is None else opened
     return Bot(store, CONFIG, Everybody(), lambda trigger, view: forms.append(view), safe=safe)
 
@@ -58,7 +58,7 @@ def filled(form: dict[str, Any], **values: str) -> dict[str, Any]:
 
 def submit(store: Store, view: PlanView, said: str, user: str = "BOB", **more: Any) -> dict[str, str]:
     opened: list[dict[str, Any]] = []
-    bot = hands(store, opened)
+    bot = make_bot(store, opened)
     click(bot, view, user)
     return on_form(bot, user, filled(opened[-1], code=said))
 

@@ -15,7 +15,7 @@ from storage.contract.demands import Demands
 from storage.errors import Conflict, NotAllowed, SignoffError
 from storage.store import Store
 from tests.support.fakes import FakeClock, propose, tamper
-from tests.support.second_factor import KEY, code, enrol, hands, sign
+from tests.support.second_factor import KEY, code, enrol, make_bot, sign
 
 pytestmark = pytest.mark.authorize
 
@@ -98,7 +98,7 @@ def test_the_terminal_approves_with_a_signature_through_the_same_door(settings, 
         '[signing.people]\n"bob@example" = "BOB"\n'
     )
     monkeypatch.setattr(
-        proving, "make", lambda store, client, config: (replace(hands(store), config=config), None)
+        proving, "make", lambda store, client, config: (replace(make_bot(store), config=config), None)
     )
     proving.approve(settings, view.id, "", None)
     said = capsys.readouterr().out

@@ -14,7 +14,7 @@ from storage.reading.views import PlanView
 from storage.safeguards.second_factors import LIMIT, Proof
 from storage.store import Store
 from tests.support.fakes import NOW, TEAM, strangers, together
-from tests.support.second_factor import SECRET, click, code, enrol, filled, guarded, hands, submit
+from tests.support.second_factor import SECRET, click, code, enrol, filled, guarded, make_bot, submit
 
 pytestmark = pytest.mark.authorize
 
@@ -23,9 +23,9 @@ def test_approve_asks_for_a_code_and_the_right_one_approves(lite):
     enrol(lite)
     view, opened = guarded(lite), []
 
-    assert click(hands(lite, opened), view) == ""
+    assert click(make_bot(lite, opened), view) == ""
     assert lite.view(view.id).approved_by == ()
-    assert on_form(hands(lite), "BOB", filled(opened[0], code=code())) == {}
+    assert on_form(make_bot(lite), "BOB", filled(opened[0], code=code())) == {}
 
     after = lite.view(view.id)
     assert (after.state, after.approved_by) == ("approved", ("BOB",))
@@ -36,10 +36,10 @@ def test_approve_asks_for_a_code_and_the_right_one_approves(lite):
 def test_without_a_factor_a_key_or_a_code_nobody_approves_and_each_is_told_what_to_do(lite):
     view = guarded(lite)
     with pytest.raises(NotAllowed, match="signoff factor enrol BOB"):
-        click(hands(lite), view)
+        click(make_bot(lite), view)
     enrol(lite)
     with pytest.raises(NotAllowed, match="SIGNOFF_FACTOR_KEY"):
-        click(hands(lite, safe=None), view)
+        click(make_bot(lite, safe=None), view)
     with pytest.raises(Conflict, match="second factor"):
         lite.approve(view.id, 1, view.digest, team=TEAM, user="BOB", policy="p1")
 
@@ -52,7 +52,7 @@ def test_five_wrong_codes_lock_it_each_on_record_and_an_operator_unlocks_it(lite
     view = guarded(lite)
     said = [submit(lite, view, "000000")["code"] for _ in range(LIMIT)]
     with pytest.raises(NotAllowed, match="locked"):
-        click(hands(lite), view)
+        click(make_bot(lite), view)
 
     assert [line.partition("left: ")[2][:1] for line in said[:-1]] == ["4", "3", "2", "1"]
     assert "signoff factor unlock BOB" in said[-1]
@@ -66,11 +66,11 @@ def test_five_wrong_codes_lock_it_each_on_record_and_an_operator_unlocks_it(lite
 def test_a_lock_holds_against_the_right_code_in_a_form_that_was_open_before(lite):
     enrol(lite)
     view, opened = guarded(lite), []
-    click(hands(lite, opened), view)
+    click(make_bot(lite, opened), view)
     for _ in range(LIMIT):
         lite.mistake(view.id, "approve", user="BOB")
 
-    assert "locked" in on_form(hands(lite), "BOB", filled(opened[0], code=code()))["code"]
+    assert "locked" in on_form(make_bot(lite), "BOB", filled(opened[0], code=code()))["code"]
     assert lite.view(view.id).approved_by == ()
 
 
@@ -119,22 +119,22 @@ def test_a_code_is_not_used_up_by_an_approval_that_did_not_happen(lite):
     enrol(lite)
     view, other = guarded(lite), guarded(lite)
     old: list[dict[str, Any]] = []
-    click(hands(lite, old), view)
+    click(make_bot(lite, old), view)
     lite.reject(view.id, 1, user="CAROL", reason="no")
 
-    assert "already rejected" in on_form(hands(lite), "BOB", filled(old[0], code=code()))["code"]
+    assert "already rejected" in on_form(make_bot(lite), "BOB", filled(old[0], code=code()))["code"]
     assert submit(lite, other, code()) == {}
 
 
 def test_an_old_form_with_a_right_code_decides_nothing(lite):
     enrol(lite)
     view, opened = guarded(lite), []
-    click(hands(lite, opened), view)
+    click(make_bot(lite, opened), view)
     form = filled(opened[0], code=code())
     tampered = form | {"private_metadata": form["private_metadata"].replace(view.digest[:16], "0" * 16)}
 
-    assert "not the one" in on_form(hands(lite), "BOB", tampered)["code"]
-    assert "may not approve" in on_form(hands(lite), "EVE", form)["code"]
+    assert "not the one" in on_form(make_bot(lite), "BOB", tampered)["code"]
+    assert "may not approve" in on_form(make_bot(lite), "EVE", form)["code"]
     assert lite.view(view.id).approved_by == ()
 
 
@@ -144,7 +144,7 @@ def test_the_home_tabs_review_asks_for_the_code_and_keeps_it_nowhere(lite):
     enrol(lite)
     view = guarded(lite)
     form = review_form(view, "D1", NOW)
-    bot = hands(lite)
+    bot = make_bot(lite)
     chosen = {"choice": {"value": {"selected_option": {"value": "approve"}}}}
     empty = filled(form, code="", text="")
     empty["state"]["values"] |= chosen
@@ -164,7 +164,7 @@ def test_a_review_without_its_code_that_was_delivered_all_the_same_is_refused(li
     meta = {"p": view.id, "r": 1, "d": view.digest[:16], "c": "D1"}
     body = {"user": "BOB", "form": "review", "choice": "approve", "text": "", "meta": meta}
     with pytest.raises(Conflict, match="second factor"):
-        on_filled(hands(lite), body)
+        on_filled(make_bot(lite), body)
 
 
 def test_a_code_and_a_secret_stand_nowhere(lite, caplog):
@@ -175,7 +175,7 @@ def test_a_code_and_a_secret_stand_nowhere(lite, caplog):
     wrong, right = "135790", code(secret)
     submit(lite, view, wrong)
     submit(lite, view, right)
-    handle_all(hands(lite))
+    handle_all(make_bot(lite))
     with lite.engine.connect() as connection:
         dump = "\n".join(connection.connection.driver_connection.iterdump())
 
