@@ -39,7 +39,7 @@ proof: .venv/.installed-dev
 	$(BIN)/python -m tests.proof.matrix
 	$(BIN)/python -m tests.proof.model
 	$(BIN)/python -m tests.proof.mutation
-	FUZZ=20 $(BIN)/pytest -q --timeout 1800 tests/stories/test_fuzz.py
+	FUZZ=20 $(BIN)/pytest -q --timeout 1800 tests/invariants/test_fuzz.py
 	$(BIN)/python -m tests.proof.process
 	$(BIN)/python -m tests.proof.zones
 	$(BIN)/python -m tests.proof.clicks 200

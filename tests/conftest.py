@@ -12,6 +12,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from sqlalchemy import Engine
 
     from tests.support.fakes import FakeClock
@@ -74,6 +75,22 @@ def lite(memory_engine: "Engine", clock: "FakeClock") -> "Store":
     from tests.support.store import Store
 
     return Store(emptied(memory_engine), clock)
+
+
+@pytest.fixture
+def on_disk(sqlite_engine: "Engine", clock: "FakeClock") -> "Store":
+    """In a file: for what several threads write, such as what a call of the model cost."""
+    from tests.support.store import Store
+
+    return Store(emptied(sqlite_engine), clock)
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    from tests.support.browser import chromium
+
+    with chromium() as found:
+        yield found
 
 
 @contextmanager

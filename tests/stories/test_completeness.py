@@ -19,8 +19,8 @@ from storage.audit.verify import check
 from storage.config import SignoffConfig
 from storage.database.tables import Event
 from storage.steps.claims import report_hash
-from tests.bot.policy.test_totp import Members, filled
-from tests.support.fakes import NOW, FakeClock, attempts, contract, ok, plan_spec, step, take
+from tests.support.fakes import NOW, Everybody, FakeClock, attempts, contract, ok, plan_spec, step, take
+from tests.support.samples.second_factor import filled
 from tests.support.store import Store
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["BOB"], "admins": ["ROOT"]}})
@@ -35,7 +35,7 @@ def bot(lite: Store) -> Bot:
 
     lite.publish([SHOWING])
     lite.adopt(CONFIG.version(), CONFIG.rules(), actor="bot")
-    return Bot(lite, CONFIG, Members(), lambda trigger, view: None, ask_model=model)
+    return Bot(lite, CONFIG, Everybody(), lambda trigger, view: None, ask_model=model)
 
 
 def says(bot: Bot, user: str, text: str) -> None:

@@ -18,7 +18,6 @@ from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Message
 from storage.reading.plan_view import PlanView, StepView
-from tests.bot.cards.test_card import happening, plan_view
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -35,6 +34,7 @@ from tests.support.fakes import (
     undo,
 )
 from tests.support.room import Room
+from tests.support.samples.cards import happening, plan_view
 from tests.support.store import Store
 
 MANY = 120

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bot import cards
+from bot.cards.blocks import escape
 from bot.cards.card import card, editing, facts, holders, simple
 from bot.cards.clarify_form import clarify_form, questions
 from bot.cards.decision_form import decision_form
@@ -24,8 +25,8 @@ from bot.cards.tasks import plan_block
 from bot.planner.runbooks.questions import Field, Form
 from bot.planner.validate import Catalogue
 from storage.reading.plan_view import PlanView
-from tests.bot.cards.test_card import EVIL, harmless, hostile, markup, strings
 from tests.support.fakes import DEPLOY, NOW
+from tests.support.samples.cards import EVIL, harmless, hostile, markup, strings
 
 FORM = Form(why=EVIL, fields=(Field(name="q1", label=EVIL[:90], kind="text"),), runbook="")
 DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
@@ -55,7 +56,7 @@ DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
 
 
 def drawing() -> set[str]:
-    """Public functions of bot.cards that draw blocks of a plan; what threads show is tested in test_cards."""
+    """Public functions of bot.cards that draw blocks of a plan; what threads show is tested in test_card."""
     found = set()
     for info in pkgutil.iter_modules(cards.__path__, "bot.cards."):
         for name, made in inspect.getmembers(importlib.import_module(info.name), inspect.isfunction):
@@ -87,3 +88,18 @@ def test_no_renderer_lets_foreign_words_act(made):
 
     assert all(harmless(found.replace("<https://ours.example/", "")) for found in markup(blocks))
     assert not any("\u202e" in text or "\u200b" in text for text in strings(shown(blocks)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<!channel>", "&lt;!channel&gt;"),
+        ("&lt;", "&amp;lt;"),
+        ("a\u202eb\u200bc\x1bd\x00e", "abcde"),
+        ("two\nlines", "two\nlines"),
+        ("*a* `b` ~c~", "∗a∗ ˋbˋ ∼c∼"),
+        ("naïve 日本 🙂", "naïve 日本 🙂"),
+    ],
+)
+def test_foreign_words_are_made_inert(text, expected):
+    assert escape(text) == expected

@@ -6,12 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
 
 from bot.cards.card import card
 from bot.config import BotSettings
 from bot.context import Bot
-from bot.planner.model import prompt
 from bot.planner.model.claude import Claude, connect
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
@@ -19,25 +17,23 @@ from bot.process import connect_planner
 from bot.turns.rounds import think
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
-from tests.conftest import emptied
-from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, fails, says
-from tests.support.fakes import (
-    READ,
-    Everybody,
-    FakeClock,
-    approved,
-    demo_config,
-    messages,
-    real_contracts,
-    step,
-    take,
+from tests.support.fake_model import (
+    BROKEN,
+    GOOD,
+    KEY,
+    MODEL,
+    QUESTION,
+    REFUSAL,
+    FakeModel,
+    Reply,
+    fails,
+    says,
 )
+from tests.support.fakes import READ, Everybody, approved, demo_config, messages, real_contracts, step, take
 from tests.support.store import Store
 
 pytestmark = pytest.mark.model
 
-GOOD, QUESTION, REFUSAL = (answer for _, answer in prompt.examples())
-BROKEN = GOOD.replace('"auth_prod"', '"auth_pord"')
 KNOWN, UNKNOWN = "deploy auth-service v2.1.4 to production", "polish the moon"
 CUT = says(GOOD[:50], stop="max_tokens")
 
@@ -72,17 +68,11 @@ class Talk:
 
 
 @pytest.fixture
-def lite(sqlite_engine: Engine, clock: FakeClock) -> Store:
-    """A file: what a call cost is booked by the thread that made the call."""
-    return Store(emptied(sqlite_engine), clock)
-
-
-@pytest.fixture
-def talk(lite: Store) -> Iterator[Callable[..., Talk]]:
+def talk(on_disk: Store) -> Iterator[Callable[..., Talk]]:
     made: list[Talk] = []
 
     def make(*script: Any, deadline: float = 3.0, **budgets: float) -> Talk:
-        made.append(Talk(lite, FakeModel(*script).__enter__(), deadline, **budgets))
+        made.append(Talk(on_disk, FakeModel(*script).__enter__(), deadline, **budgets))
         return made[-1]
 
     yield make
@@ -96,15 +86,15 @@ def talk(lite: Store) -> Iterator[Callable[..., Talk]]:
     [([says(GOOD)], 1), ([says(BROKEN), says(GOOD)], 2), ([CUT, says(GOOD)], 2),
      ([fails(429, retry_after_ms=1), says(GOOD)], 1), ([fails(529, retry_after_ms=1), says(GOOD)], 1)],
 )  # fmt: skip
-def test_a_good_answer_in_the_end_is_a_plan_with_its_cost_on_the_card(talk, lite, script, calls):
+def test_a_good_answer_in_the_end_is_a_plan_with_its_cost_on_the_card(talk, on_disk, script, calls):
     one = talk(*script)
     plan_id = one.wish(KNOWN)
-    view = lite.view(plan_id)
+    view = on_disk.view(plan_id)
 
     assert (view.state, view.note) == (PlanState.proposed, f"planned by {MODEL}")
     assert one.calls(plan_id) == calls
     assert f"Thinking cost {'0.02' if calls == 2 else 'less than 0.01'} USD" in str(
-        card(view, lite.clock())[1]
+        card(view, on_disk.clock())[1]
     )
 
 
@@ -131,82 +121,82 @@ FAULTS: dict[str, tuple[list[Reply], int, str]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_every_fault_is_said_and_the_runbook_plans_instead(talk, lite, name):
+def test_every_fault_is_said_and_the_runbook_plans_instead(talk, on_disk, name):
     script, calls, words = FAULTS[name]
     one = talk(*script, deadline=0.5 if name == "slow" else 3.0)
     plan_id = one.wish(KNOWN)
 
-    assert lite.view(plan_id).state == PlanState.proposed
-    assert lite.view(plan_id).note.startswith("from the runbook")
-    assert words in lite.view(plan_id).note
+    assert on_disk.view(plan_id).state == PlanState.proposed
+    assert on_disk.view(plan_id).note.startswith("from the runbook")
+    assert words in on_disk.view(plan_id).note
     assert one.calls(plan_id) == calls
 
 
 @pytest.mark.parametrize("name", ["refuses", "never valid", "529", "slow"])
-def test_without_a_runbook_the_person_hears_the_sentence(talk, lite, name):
+def test_without_a_runbook_the_person_hears_the_sentence(talk, on_disk, name):
     script, calls, words = FAULTS[name]
     one = talk(*script, deadline=0.5 if name == "slow" else 3.0)
     plan_id = one.wish(UNKNOWN)
-    (said,) = [message.text for message in messages(lite, "whisper")]
+    (said,) = [message.text for message in messages(on_disk, "whisper")]
 
-    assert lite.view(plan_id).state == PlanState.cancelled
+    assert on_disk.view(plan_id).state == PlanState.cancelled
     assert words in said
     assert UNKNOWN in said
     assert one.calls(plan_id) == calls
 
 
-def test_a_question_is_asked_and_a_refusal_is_said(talk, lite):
+def test_a_question_is_asked_and_a_refusal_is_said(talk, on_disk):
     asked = talk(says(QUESTION)).wish(UNKNOWN)
     declined = talk(says(REFUSAL)).wish("drop the users table")
 
-    assert "Which version of auth-service?" in lite.view(asked).form
-    assert lite.view(declined).state == PlanState.cancelled
-    assert "I do not plan this" in messages(lite, "whisper")[-1].text
+    assert "Which version of auth-service?" in on_disk.view(asked).form
+    assert on_disk.view(declined).state == PlanState.cancelled
+    assert "I do not plan this" in messages(on_disk, "whisper")[-1].text
 
 
 @pytest.mark.parametrize("budget", ["per_plan", "per_user", "per_day"])
-def test_no_budget_is_exceeded_by_more_than_one_call(talk, lite, budget):
+def test_no_budget_is_exceeded_by_more_than_one_call(talk, on_disk, budget):
     one = talk(says(BROKEN), **{budget: 0.001})
     first, second = one.wish(KNOWN), one.wish(KNOWN)
 
     assert one.calls(first) == 1
     assert one.calls(second) == (1 if budget == "per_plan" else 0)
-    assert "is used up" in lite.view(second).note
+    assert "is used up" in on_disk.view(second).note
 
 
-def test_what_a_workers_model_cost_counts_for_the_plans_budget(lite):
-    plan_id = approved(lite, step("say", READ))
+def test_what_a_workers_model_cost_counts_for_the_plans_budget(on_disk):
+    plan_id = approved(on_disk, step("say", READ))
     data = {"text": "errors fell", "model": "claude-haiku-5-5", "usd": 0.25}
-    lite.succeed(take(lite, plan_id, "say"), AnyReport.ok("errors fell", data), actor="w1")
+    on_disk.succeed(take(on_disk, plan_id, "say"), AnyReport.ok("errors fell", data), actor="w1")
 
-    assert lite.spent(plan_id) == (0.25, 0.25, 0.25)
-    assert lite.view(plan_id).spent == 0.25
-    assert [e.actor for e in lite.events(plan_id) if e.verb == "book"] == ["claude-haiku-5-5"]
+    assert on_disk.spent(plan_id) == (0.25, 0.25, 0.25)
+    assert on_disk.view(plan_id).spent == 0.25
+    assert [e.actor for e in on_disk.events(plan_id) if e.verb == "book"] == ["claude-haiku-5-5"]
 
 
 @pytest.mark.parametrize("usd", [-1.0, True, "1", None])
-def test_what_is_no_cost_is_not_booked(lite, usd):
-    plan_id = approved(lite, step("say", READ))
+def test_what_is_no_cost_is_not_booked(on_disk, usd):
+    plan_id = approved(on_disk, step("say", READ))
     report = replace_usd(AnyReport.ok("x", {}), usd)
-    lite.succeed(take(lite, plan_id, "say"), report, actor="w1")
+    on_disk.succeed(take(on_disk, plan_id, "say"), report, actor="w1")
 
-    assert lite.spent(plan_id) == (0.0, 0.0, 0.0)
+    assert on_disk.spent(plan_id) == (0.0, 0.0, 0.0)
 
 
 def replace_usd(report: AnyReport, usd: Any) -> AnyReport:
     return report.model_copy(update={"data": {"usd": usd}})
 
 
-def test_the_process_asks_the_same_model_how_a_plan_goes_on(lite, monkeypatch):
+def test_the_process_asks_the_same_model_how_a_plan_goes_on(on_disk, monkeypatch):
     said = {"verb": "ask", "step": "look", "reason": "The source is gone.", "steps": [], "drop": []}
-    plan_id = approved(lite, step("look", READ))
-    lite.fail(take(lite, plan_id, "look"), AnyReport.failed("gone"), actor="w1")
+    plan_id = approved(on_disk, step("look", READ))
+    on_disk.fail(take(on_disk, plan_id, "look"), AnyReport.failed("gone"), actor="w1")
     with FakeModel(says(json.dumps(said))) as fake:
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         monkeypatch.setenv("ANTHROPIC_BASE_URL", fake.url)
-        thinking = connect_planner(BotSettings(), demo_config(), lite)
-        think(Bot(lite, demo_config(), Everybody(), lambda trigger, view: None, [], *thinking))
+        thinking = connect_planner(BotSettings(), demo_config(), on_disk)
+        think(Bot(on_disk, demo_config(), Everybody(), lambda trigger, view: None, [], *thinking))
 
-    assert lite.view(plan_id).reason == "gone. The planner's note: The source is gone."
-    assert lite.spent(plan_id)[0] > 0
+    assert on_disk.view(plan_id).reason == "gone. The planner's note: The source is gone."
+    assert on_disk.spent(plan_id)[0] > 0
     assert fake.rejected == []

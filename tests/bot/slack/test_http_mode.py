@@ -18,7 +18,6 @@ from bot.context import Bot
 from bot.inbox.dispatch import handle_all
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
-from bot.local.shapes import Member
 from bot.process import load_config, make_bot
 from bot.slack.app import build
 from bot.slack.http_mode import LARGEST, PATH, serving
@@ -31,12 +30,6 @@ from tests.support.store import Store
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["U0BOB"]}})
 COMMAND = "command=%2Fplan&text=deploy&user_id=U0ANN&channel_id=C0OPS&team_id=T0LOCAL&trigger_id=1.2.3"
-
-
-@pytest.fixture(scope="module")
-def slack() -> Iterator[LocalSlack]:
-    with LocalSlack(members=[Member("U0ANN", "ann", "Ann"), Member("U0BOB", "bob", "Bob")]) as running:
-        yield running
 
 
 @pytest.fixture

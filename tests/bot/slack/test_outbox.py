@@ -11,7 +11,6 @@ from slack_sdk import WebClient
 
 from bot.local.client.person import WorkspaceClient
 from bot.local.server import LocalSlack
-from bot.local.shapes import Member
 from bot.slack.attachments import LARGEST_LOG, read_log
 from bot.slack.outbox import Outbox, patience
 from bot.slack.pace import BURST, EVERY, POST, UPDATE, UPDATES, Pace
@@ -53,19 +52,6 @@ class Plain(WebClient):
     def chat_postMessage(self, **given: Any) -> Any:  # noqa: N802 # Slack's own name
         long = len(given["blocks"][0].get("text", {}).get("text", "")) > 100
         return super().chat_postMessage(**given | ({"blocks": [{"type": "nonsense"}]} if long else {}))
-
-
-@pytest.fixture(scope="module")
-def slack() -> Iterator[LocalSlack]:
-    with LocalSlack(members=[Member("U0ANN", "ann", "Ann"), Member("U0BOB", "bob", "Bob")]) as running:
-        yield running
-
-
-@pytest.fixture
-def workspace(slack: LocalSlack) -> WorkspaceClient:
-    client = slack.client()
-    client.clear()
-    return client
 
 
 @pytest.fixture

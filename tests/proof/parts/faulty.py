@@ -18,7 +18,7 @@ from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import StepState
 from storage.reading.plan_view import StepView
-from tests.support.catalogue import published
+from tests.support.samples.catalogue import published
 
 HERE = Path(__file__).parent / "faults"
 FAMILIES = ("transient", "tool", "too_big", "unrecoverable")

@@ -15,8 +15,8 @@ from bot.planner.runbooks.questions import Missing
 from bot.planner.validate import Catalogue
 from storage.contract.spec import PlanSpec
 from storage.errors import BadConfig, SignoffError
-from tests.support.catalogue import published
 from tests.support.fakes import NOW
+from tests.support.samples.catalogue import published
 
 BOOKS = runbooks.read([SHIPPED])
 STAGE = Stage(BOOKS, Catalogue(published()), demo_config(), NOW)

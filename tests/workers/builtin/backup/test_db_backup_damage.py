@@ -17,8 +17,6 @@ from tests.support.backup_site import (
     back_up,
     context,
     empty,
-    entry_of,
-    filled,
     flip_a_bit,
     garble,
     good_backups,
@@ -42,16 +40,6 @@ SCRIPTS = {
     "longer": 'f.seek(0, 2); f.write(b"more")',
     "removed": "os.remove(path)",
 }
-
-
-@pytest.fixture
-def url(postgres: str) -> str:
-    return filled(postgres)
-
-
-@pytest.fixture
-def billing(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    return entry_of(url, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)

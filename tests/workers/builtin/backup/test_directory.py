@@ -13,26 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.backup_site import (
-    NOW,
-    act,
-    back_up,
-    context,
-    flip_a_bit,
-    good_backups,
-    make_shop,
-    preview,
-    truncate,
-)
+from tests.support.backup_site import NOW, act, back_up, context, flip_a_bit, good_backups, preview, truncate
 from workers.base import Permanent
 from workers.builtin.backup.data import BackupParams
 from workers.builtin.backup.directory import BackupData, Manifest
 from workers.builtin.backup.retention import Keep, expendable
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> dict[str, Any]:
-    return make_shop(tmp_path)
 
 
 def made(shop: dict[str, Any], tmp_path: Path, days: Iterable[float], **params: Any) -> list[Path]:

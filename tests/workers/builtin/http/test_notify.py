@@ -2,7 +2,6 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,6 @@ from workers.registry import Registry
 
 HOOK = "T0123456/B0123456/s3cr3t-hook-path"
 TEXT = 'auth-service v2.1.4 is out; see "the thread" <!channel>'
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as found:
-        yield found
 
 
 def worker(url: str, **entry: Any) -> Notify:

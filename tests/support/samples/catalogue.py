@@ -1,6 +1,6 @@
 """The catalogue of the evaluation: what the built-in workers promise in its installation.
 
-`python -m tests.support.catalogue` writes it anew after a worker's contract has changed.
+`python -m tests.support.samples.catalogue` writes it anew after a worker's contract has changed.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Short forms of tests/proof_deliveries: a storm around the real bot process, and a Slack that says 429."""
+"""Short forms of `tests.proof.deliveries`: a storm around the real bot process, and a Slack that says 429."""
 
 from pathlib import Path
 
