@@ -17,7 +17,7 @@ from sqlmodel import SQLModel, col
 from storage.contract.documents import read_spec
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PLAN_MOVES, STEP_MOVES
-from storage.database.fair_lock import Turnstile
+from storage.database.fair_lock import FairLock
 from storage.database.statements import table
 from storage.database.tables import Delivery, Message, Plan, Revision, Step
 from storage.errors import Conflict, NotFound, Unavailable
@@ -53,7 +53,7 @@ class Ledger:
         self.engine = engine
         self._writing = engine.execution_options(writes=True)
         self.clock = clock
-        self._writer = Turnstile()
+        self._writer = FairLock()
         self._handled = threading.local()
 
     @contextmanager
