@@ -416,7 +416,14 @@ MISTAKES = {
     "rows are mixed up": (statements, "_cells", lambda *given: CELLS_OF(*given)[::-1]),
     "the null of JSON becomes NULL": (Compiled, "named", without_null),
 }
-once = settings(often, phases=[Phase.generate], derandomize=True, database=None, report_multiple_bugs=False)
+once = settings(
+    often,
+    max_examples=1000,
+    phases=[Phase.generate],
+    derandomize=True,
+    database=None,
+    report_multiple_bugs=False,
+)
 
 
 @pytest.mark.postgres
