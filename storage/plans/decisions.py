@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 from sqlmodel import col
 
 from storage.contract.mandate import exceeds, stands
@@ -26,9 +26,10 @@ GUIDE = "guide"
 
 def to_review(memory: Memory) -> list[tuple[int, int]]:
     """Plans that need thought, each with the event that it is about."""
+    waiting = (col(Plan.state) == PlanState.stalled, col(Plan.look) > 0)
     with memory.read() as t:
-        found = t.rows(Plan, col(Plan.state) == PlanState.stalled, col(Plan.look) > 0, order=col(Plan.id))
-        return [(plan.id, plan.look) for plan in found]
+        query = select(col(Plan.id), col(Plan.look)).where(*waiting).order_by(col(Plan.id))
+        return [*map(tuple, t.execute(query))]
 
 
 def guide(memory: Memory, plan_id: int, text: str, *, user: str, key: str = "") -> None:
@@ -187,7 +188,7 @@ def _resume(t: Transaction, plan: Plan, data: Mapping[str, Any]) -> None:
 def _approved(t: Transaction, plan: Plan) -> Revision:
     """The revision that people, or policy, approved: this one, or the one whose mandate it is under."""
     current = t.revision(plan)
-    return t.numbered(plan, current.parent or current.number)
+    return t.revision(plan, current.parent or current.number)
 
 
 def _beyond(t: Transaction, parent: Revision, spec: PlanSpec) -> str:

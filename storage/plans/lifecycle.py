@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from types import MappingProxyType
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select, update
 from sqlmodel import col
 
 from storage.contract.demands import NOTHING, Demands
@@ -164,9 +164,9 @@ def _proposal(spec: PlanSpec, terms: Terms) -> dict[str, object]:
 
 def to_plan(memory: Memory) -> list[int]:
     """Wishes that have no plan yet, and wait for nobody's answer."""
+    ready = (col(Plan.state) == PlanState.planning, col(Plan.form) == "")
     with memory.read() as t:
-        ready = (col(Plan.state) == PlanState.planning, col(Plan.form) == "")
-        return [plan.id for plan in t.rows(Plan, *ready, order=col(Plan.id))]
+        return [*t.execute(select(col(Plan.id)).where(*ready).order_by(col(Plan.id))).scalars()]
 
 
 def clarify(memory: Memory, plan_id: int, form: str, *, questions: Sequence[str]) -> None:
