@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check quick proof bench crash lock image-rehearsal clean
+.PHONY: install demo test check quick audit proof bench crash lock image-rehearsal clean
 
 # The lock is also its own constraint (-c): pip before 23.3 does not hold `psycopg[pool]` to what `psycopg` is pinned to.
 install: $(VENV)/.installed
@@ -35,6 +35,10 @@ QUICK := tests/storage tests/workers/commands tests/workers/engine tests/workers
 	tests/bot/cli tests/bot/planner tests/bot/policy tests/bot/times
 quick: $(VENV)/.installed-dev
 	$(BIN)/pytest -q -n auto --dist loadfile -m "not postgres and not browser and not k8s and not crash" $(QUICK)
+
+# Known weaknesses of what the lock files name.
+audit: $(VENV)/.installed-dev
+	$(BIN)/python .ci/audit.py requirements.lock requirements-dev.lock
 
 # The full counts behind the short forms in the tests. Needs what .ci/run installs, and KUBEBUILDER_ASSETS.
 proof: $(VENV)/.installed-dev
