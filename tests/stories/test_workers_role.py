@@ -1,7 +1,6 @@
 """The product, with workers that have only the rights of execution in PostgreSQL: there, and back."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import psycopg
 import pytest
