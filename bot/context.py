@@ -1,4 +1,4 @@
-"""What handling a delivery needs, and the way through the one door."""
+"""What every part of the bot is handed, and how it asks policy whether somebody may."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +16,8 @@ from bot.policy.totp import Safe
 from storage.config import Freeze, SignoffConfig
 from storage.contract.spec import PlanSpec
 from storage.errors import NotAllowed
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.intention import Intention
+from storage.reading.plan_view import PlanView
 
 DECIDING = {"approve", "break_glass"}  # what lets something run: asked of Slack afresh
 OUTSIDE = "This channel is shared with another organisation, so nothing is approved or changed from here."
@@ -31,9 +31,9 @@ Revise = Callable[[PlanSpec, str, Callable[[str, Usage], None]], Planned | Asked
 
 @dataclass(frozen=True)
 class Bot:
-    """The bot's hands: rows, rules, people, and a way to open a form."""
+    """Rows, rules, people, a way to open a form, and the planner if there is one."""
 
-    store: Store
+    store: Intention
     config: SignoffConfig
     people: People
     open_view: Callable[[str, dict[str, Any]], None]

@@ -19,7 +19,7 @@ REFUSED = 5.0  # a refusal may be remembered even where a yes must be fresh: it 
 T = TypeVar("T")
 
 
-class Unsure(SignoffError):
+class Unidentified(SignoffError):
     """Slack did not say who somebody is: nothing is done for them, now."""
 
 
@@ -91,7 +91,7 @@ def _answered(ask: Callable[[], Any], what: str) -> Any:
     except (SlackApiError, SlackRequestError, OSError, HTTPException) as error:
         data = error.response.data if isinstance(error, SlackApiError) else None
         code = data.get("error") if isinstance(data, dict) else type(error).__name__
-        raise Unsure(f"I could not check {what} ({code}), so nothing was done.") from None
+        raise Unidentified(f"I could not check {what} ({code}), so nothing was done.") from None
 
 
 def barred(facts: dict[str, Any], team: str, enterprise: str = "") -> str:

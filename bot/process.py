@@ -15,11 +15,11 @@ from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from bot.cards.blocks import Block, permalink
-from bot.cards.home import Scene, closed, home
+from bot.cards.home import HomeFacts, closed, home
 from bot.config import BotSettings
 from bot.context import Advise, AskModel, Bot, Revise
 from bot.inbox.dispatch import handle_all
-from bot.people import People, Unsure
+from bot.people import People, Unidentified
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model.claude import Claude, connect
 from bot.planner.model.usage import PRICES, Usage
@@ -32,18 +32,18 @@ from bot.slack.app import build
 from bot.slack.http_mode import serving
 from bot.slack.outbox import Outbox
 from bot.turns.anchor import Anchor
-from bot.turns.planning import tend, think
+from bot.turns.one_at_a_time import in_turn
 from bot.turns.reminders import remind
-from bot.turns.sharing import in_turn
+from bot.turns.rounds import tend, think
 from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec
 from storage.database.commit_notices import CommitListener
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
+from storage.intention import Intention
 from storage.monitoring.health import Health, HealthSettings, Pulse, answering
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from storage.signal_flag import Flag
-from storage.store import Store
 
 TICK = 1.0
 Thinking = tuple[AskModel | None, Advise | None, Revise | None]
@@ -56,13 +56,13 @@ logger = logging.getLogger(__name__)
 def run(settings: BotSettings) -> int:
     """Until SIGTERM, or until one of the loops breaks: then the supervisor starts a new one."""
     sys.setswitchinterval(0.001)  # an ack passes through five threads, and the loops give way late by default
-    config = usable(settings)
+    config = load_config(settings)
     engine = open_engine(settings.database)
     migrate(engine)
-    store = Store(engine, settings.now(), settings.redactor())
+    store = Intention(engine, settings.now(), settings.redactor())
     client = web_client(settings)
-    thinks, safe = thinker(settings, config, store), keeper(settings, config)
-    bot, outbox = make(store, client, config, thinks, settings.state / "attempts", safe)
+    thinks, safe = connect_planner(settings, config, store), open_safe(settings, config)
+    bot, outbox = make_bot(store, client, config, thinks, settings.state / "attempts", safe)
     store.adopt(config.version(), config.rules(), actor="bot")
     file, channel = config.audit.anchor(settings.state), config.audit.channel
     anchor = Anchor(store, file, channel, config.people.admins)
@@ -100,22 +100,22 @@ def listening(settings: BotSettings, client: WebClient, bot: Bot) -> Iterator[No
         handler.close()  # type: ignore[no-untyped-call] # as above
 
 
-def usable(settings: BotSettings) -> SignoffConfig:
+def load_config(settings: BotSettings) -> SignoffConfig:
     """The configuration, if a bot may run on it. Deny by default: no approvers, no bot."""
     config = read_config(settings.config)
     if not config.people.approvers:
         raise BadConfig(
             f"{settings.config} names no approvers: add Slack user ids under [people] approvers = [...]."
         )
-    door = (
+    way_in = (
         ("SLACK_SIGNING_SECRET", settings.slack_signing_secret)
         if settings.http_port
         else ("SLACK_APP_TOKEN", settings.slack_app_token)
     )
-    for name, secret in (("SLACK_BOT_TOKEN", settings.slack_bot_token), door):
+    for name, secret in (("SLACK_BOT_TOKEN", settings.slack_bot_token), way_in):
         if not secret.get_secret_value().strip():
             raise BadConfig(f"{name} is not set. README.md tells how to get it; `signoff demo` needs none.")
-    keeper(settings, config)
+    open_safe(settings, config)
     return config
 
 
@@ -125,7 +125,7 @@ def web_client(settings: BotSettings) -> WebClient:
     return WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
 
 
-def thinker(settings: BotSettings, config: SignoffConfig, store: Store) -> Thinking:
+def connect_planner(settings: BotSettings, config: SignoffConfig, store: Intention) -> Thinking:
     """How to ask the model for a plan, how one goes on, and how it is changed, when there is a key."""
     key = settings.anthropic_api_key.get_secret_value()
     if not key.strip():
@@ -163,7 +163,7 @@ def thinker(settings: BotSettings, config: SignoffConfig, store: Store) -> Think
     return ask, advise, revise
 
 
-def keeper(settings: BotSettings, config: SignoffConfig) -> Safe | None:
+def open_safe(settings: BotSettings, config: SignoffConfig) -> Safe | None:
     """What opens second factors. A rule that asks for one needs the key, or signatures instead."""
     key = settings.factor_key.get_secret_value()
     wanted = [rule.name for rule in config.policy.rules if rule.require and rule.require.second_factor]
@@ -176,15 +176,15 @@ def keeper(settings: BotSettings, config: SignoffConfig) -> Safe | None:
     return Safe(key) if key.strip() else None
 
 
-def make(
-    store: Store,
+def make_bot(
+    store: Intention,
     client: WebClient,
     config: SignoffConfig,
     thinking: Thinking = NO_MODEL,
     artifacts: Path | None = None,
     safe: Safe | None = None,
 ) -> tuple[Bot, Outbox]:
-    """The bot's hands, for this workspace."""
+    """The bot and its outbox, for this workspace."""
     try:
         known = client.auth_test()
     except (SlackApiError, OSError) as error:
@@ -200,16 +200,16 @@ def make(
 
 
 def homes(
-    store: Store, config: SignoffConfig, books: list[runbooks.Runbook], site: str, people: People
+    store: Intention, config: SignoffConfig, books: list[runbooks.Runbook], site: str, people: People
 ) -> Callable[[str, str], Block]:
     """How a person's home tab is drawn, from the rows as they stand; `site` is the workspace's address."""
 
     def draw(user: str, channel: str) -> Block:
         plans, past = store.open_plans(limit=100), store.recent(50)
-        scene = Scene(plans, past, store.stops(), books, config, store.clock(), link)
+        scene = HomeFacts(plans, past, store.stops(), books, config, store.clock(), link)
         try:
             actor = people.actor(user)
-        except Unsure:
+        except Unidentified:
             actor = Actor("", user)  # what waits for them as a member of a group is not shown now
         return home(user, channel, scene, actor.groups) if not actor.barred else closed(actor.barred)
 
@@ -244,7 +244,10 @@ def seldom(work: Callable[[], None], pause: float = 10.0) -> Callable[[], None]:
 
 
 def spin(
-    store: Store, loops: list[Callable[[], None]], stop: Flag, orphaned: Callable[[], bool] = lambda: False
+    store: Intention,
+    loops: list[Callable[[], None]],
+    stop: Flag,
+    orphaned: Callable[[], bool] = lambda: False,
 ) -> None:
     """Run each loop in a thread; the first one that breaks ends them all."""
 

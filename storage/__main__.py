@@ -9,12 +9,13 @@ from sqlalchemy import Engine
 
 from storage.audit import verify as standalone
 from storage.audit.export import checkpoint, heads, journal, lines, ocsf, snapshot
-from storage.audit.retention import Retention
+from storage.audit.retention import exported, prune
 from storage.audit.verify import check
-from storage.config import Audit, Settings, login, read_config
+from storage.config import RELEASE, Audit, Settings, login, read_config
 from storage.database.engine import migrate, open_engine
+from storage.database.grants import grants
 from storage.errors import NotFound, SignoffError
-from storage.store import Store
+from storage.memory import Memory
 
 
 def main(arguments: list[str] | None = None, name: str = "python -m storage") -> int:
@@ -23,6 +24,9 @@ def main(arguments: list[str] | None = None, name: str = "python -m storage") ->
         given.anchor = getattr(given, "checkpoint", None) or anchored(settings)
         if given.command == "verify" and not given.what.isdigit():
             return standalone.main([given.what, "--checkpoint", str(given.anchor), "--root", given.root])
+        if given.command == "grants":
+            print(grants(given.role), end="")
+            return 0
         return command(given, settings)
     except SignoffError as error:
         print(error, file=sys.stderr)
@@ -36,42 +40,47 @@ def anchored(settings: Settings) -> Path:
 
 
 def parser(name: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog=name, description=__doc__)
-    add = top.add_subparsers(dest="command", required=True).add_parser
+    what = "bring the schema up to date, and look after the journal"
+    top = argparse.ArgumentParser(prog=name, description=what)
+    top.add_argument("--version", action="version", version=f"signoff {RELEASE}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name: str, help: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=help, description=help)
+
     add("migrate", help="bring the schema to the newest revision")
-    export = add("export", help="write the journal to standard output, one event per line")
-    export.add_argument("--format", choices=("jsonl", "ocsf"), default="jsonl")
-    proof = add(
-        "verify", help="check an export against a checkpoint; or a plan in the database, by its number"
-    )
+    rights = add("grants", help="print the rights of a workers' role in PostgreSQL")
+    rights.add_argument("--role", default="signoff_workers", help="its name (signoff_workers)")
+    export = add("export", help="write the journal to standard output, an event a line")
+    export.add_argument("--format", choices=("jsonl", "ocsf"), default="jsonl", help="jsonl, if not said")
+    proof = add("verify", help="check an export, or a plan where it lies, for changes")
     proof.add_argument("what", help="the export's file, or a plan's number; 0 is the system's")
     proof.add_argument("--checkpoint", type=Path, help="the file of the checkpoints, if not the bot's own")
     proof.add_argument("--root", default="", help="check against the checkpoint with this root, as posted")
-    anchor = add(
-        "checkpoint", help="anchor the newest hashes of the journal in a file, and print what to post"
-    )
+    anchor = add("checkpoint", help="anchor the newest hashes in a file, and print what to post")
     anchor.add_argument("checkpoint", type=Path, nargs="?", help="the file, if not the bot's own")
-    prune = add("prune", help="remove old events that a good export holds; the chains stay verifiable")
-    prune.add_argument("--days", type=int, default=400)
-    prune.add_argument("--export", type=Path, required=True)
-    prune.add_argument("--checkpoint", type=Path, help="the file of the checkpoints, if not the bot's own")
+    forget = add("prune", help="remove old events that a good export holds")
+    forget.add_argument("--days", type=int, default=400, help="how old (400)")
+    forget.add_argument("--export", type=Path, required=True, help="the export that holds them")
+    forget.add_argument("--checkpoint", type=Path, help="the file of the checkpoints, if not the bot's own")
     return top
 
 
 def command(given: argparse.Namespace, settings: Settings) -> int:
     engine, now = open_engine(settings.database), settings.now()
+    memory = Memory(engine, now)
     migrate(engine)
     if given.command == "migrate":
         print(f"{engine.url.render_as_string(hide_password=True)} has the newest schema")
     elif given.command == "export":
-        Retention(engine, now).exported(given.format, actor=login())
+        exported(memory, given.format, actor=login())
         return export(engine, given.format)
     elif given.command == "verify":
-        return verify(Store(engine, now), int(given.what))
+        return verify(engine, int(given.what))
     elif given.command == "checkpoint":
         print(checkpoint(engine, given.anchor, now()))
     else:
-        return prune(Retention(engine, now), now() - timedelta(days=given.days), given)
+        return forget(memory, now() - timedelta(days=given.days), given)
     return 0
 
 
@@ -80,16 +89,16 @@ def export(engine: Engine, form: str) -> int:
     return 0
 
 
-def prune(keeper: Retention, before: datetime, given: argparse.Namespace) -> int:
-    gone = keeper.prune(before, export=given.export, anchored=given.anchor, actor=login())
+def forget(memory: Memory, before: datetime, given: argparse.Namespace) -> int:
+    gone = prune(memory, before, export=given.export, anchored=given.anchor, actor=login())
     print(f"{gone} events of plans that ended before {before:%Y-%m-%d} were removed")
-    print(checkpoint(keeper.engine, given.anchor, keeper.clock()))
+    print(checkpoint(memory.engine, given.anchor, memory.clock()))
     return 0
 
 
-def verify(store: Store, plan_id: int) -> int:
+def verify(engine: Engine, plan_id: int) -> int:
     """Check one chain where it lies; what retention removed from it stands in the system's."""
-    with snapshot(store.engine) as c:
+    with snapshot(engine) as c:
         known = {plan: head for plan, head in heads(c).items() if plan in {0, plan_id}}
         if plan_id not in known:
             raise NotFound(f"There is no plan {plan_id}.")

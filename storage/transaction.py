@@ -1,27 +1,23 @@
 """How a row moves: one transaction, one conditional update, one journal event, and what Slack shall show."""
 
 import logging
-import sqlite3
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
-import psycopg
-from sqlalchemy import ColumnElement, Connection, Engine, insert, select, update
-from sqlalchemy.exc import OperationalError
-from sqlmodel import SQLModel, col
+from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, insert, update
+from sqlalchemy.orm import Session
+from sqlalchemy.util.typing import TupleAny, Unpack
+from sqlmodel import SQLModel, col, select
 
-from storage.contract.documents import read_spec
-from storage.contract.spec import PlanSpec
+from storage.contract.spec import PlanSpec, read_spec
 from storage.contract.states import PLAN_MOVES, STEP_MOVES
-from storage.database.fair_lock import FairLock
-from storage.database.statements import table
-from storage.database.tables import Delivery, Message, Plan, Revision, Step
-from storage.errors import Conflict, NotFound, Unavailable
-from storage.journal.events import CARDS, HEADS, NOTED, THREAD, URGENT, Chain, Note, cards, message
+from storage.database.tables import Message, Plan, Preview, Revision, Spending, Step, System
+from storage.errors import Conflict, NotFound
+from storage.journal.chain import event_hash
+from storage.journal.events import ADD_EVENT, CARDS, HEADS, NOTED, THREAD, URGENT, Chain, Note, cards, message
 from storage.secrets.redaction import Redactor
 
 logger = logging.getLogger(__name__)
@@ -34,76 +30,50 @@ NONE: Mapping[int, Chain] = MappingProxyType({})
 LINE = "plan=%s verb=%s actor=%s step=%s"
 
 
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Tell a database that does not answer from everything else that can go wrong."""
-    try:
-        yield
-    except (OperationalError, sqlite3.OperationalError, psycopg.OperationalError) as error:
-        raise Unavailable(f"The database does not answer: {error}") from error
+class Fenced(Protocol):
+    """A step, by what fences it."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def attempt(self) -> int: ...
 
 
-class Ledger:
-    """The two gates and the journal. `Store` adds the verbs."""
+@dataclass
+class Transaction:
+    """What every verb writes with, for one commit: the two gates, the journal, the outbox."""
 
-    def __init__(
-        self, engine: Engine, clock: Callable[[], datetime], redactor: Redactor | None = None
-    ) -> None:
-        self.redact = redactor or Redactor()
-        self.engine = engine
-        self._writing = engine.execution_options(writes=True)
-        self.clock = clock
-        self._writer = FairLock()
-        self._handled = threading.local()
+    connection: Connection
+    clock: Callable[[], datetime]
+    redact: Redactor
+    via: str = ""  # by which way a person came
+    _session: Session | None = None
 
-    @contextmanager
-    def _write(self, *, handles: bool = True, urgent: bool = False) -> Iterator[Connection]:
-        # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
-        with (
-            self._writer.turn(urgent=urgent),
-            _answering(),
-            self._writing.connect() as connection,
-            connection.begin(),
-        ):
-            yield connection
-            if handles and (key := getattr(self._handled, "key", "")):
-                # The body may hold a person's words and a trigger; once handled, the key is all we need.
-                done = {"handled_at": self.clock(), "body": {}}
-                connection.execute(update(Delivery).where(col(Delivery.key) == key).values(**done))
+    def execute(self, statement: Executable, *values: Any) -> CursorResult[Unpack[TupleAny]]:
+        return self.connection.execute(statement, *values)
 
-    @contextmanager
-    def handling(self, key: str) -> Iterator[None]:
-        """What is written in here marks the delivery as handled in the same commit: both, or neither."""
-        self._handled.key = key
-        try:
-            with self.coming(key.partition(":")[0]):
-                yield
-        finally:
-            self._handled.key = ""
+    def rows(
+        self, model: type[T], *where: ColumnElement[bool], order: Any = None, limit: int | None = None
+    ) -> list[T]:
+        """The rows as they are now. On the hot path `Prepared` reads them at a tenth of the cost."""
+        return self.models(select(model).where(*where).order_by(order).limit(limit))
 
-    @contextmanager
-    def coming(self, via: str) -> Iterator[None]:
-        """By which way people come to what is written in here: the journal says it with every event."""
-        self._handled.via = via
-        try:
-            yield
-        finally:
-            self._handled.via = ""
+    def models(self, statement: Any, **values: Any) -> list[Any]:
+        """What a statement finds, or returns of what it wrote, as models that nothing else holds.
 
-    def _told(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """What an event says: nothing secret, and the way in, if a person came."""
-        via = getattr(self._handled, "via", "")
-        told: dict[str, Any] = self.redact.data(data)
-        return told | {"via": via} if via else told
+        The session forgets them at once: whatever is read is read from the rows.
+        """
+        if self._session is None:
+            self._session = Session(self.connection, autoflush=False, join_transaction_mode="rollback_only")
+        unseen = {"synchronize_session": False}
+        found = self._session.scalars(statement, values, execution_options=unseen).all()
+        self._session.expunge_all()
+        return [*found]
 
-    @contextmanager
-    def _read(self) -> Iterator[Connection]:
-        with _answering(), self.engine.begin() as connection:
-            yield connection
-
-    def _move(
+    def move(
         self,
-        c: Connection,
         plan_id: int,
         verb: str,
         *,
@@ -117,54 +87,43 @@ class Ledger:
         values = {name: self.redact.data(value) for name, value in values.items()}
         guard = col(Plan.id) == plan_id, col(Plan.state).in_(before)
         values |= {"state": after, "version": col(Plan.version) + 1}
-        row = c.execute(update(Plan).where(*guard).values(**values).returning(table(Plan))).one_or_none()
-        if row is None:
-            raise Conflict(self._why_not(c, plan_id, verb))
-        plan = cast(Plan, row)
-        self._note(c, plan, verb, actor=actor, data=data or {}, quiet=quiet)
-        return plan
+        moved: list[Plan] = self.models(update(Plan).where(*guard).values(**values).returning(Plan))
+        if not moved:
+            raise Conflict(self.why_not(plan_id, verb))
+        self.note(moved[0], verb, actor=actor, data=data or {}, quiet=quiet)
+        return moved[0]
 
-    def _touch(self, c: Connection, plan_id: int) -> Plan:
+    def touch(self, plan_id: int) -> Plan:
         """Lock the plan's row first, so that verbs on one plan happen one after the other."""
         bump = update(Plan).where(col(Plan.id) == plan_id).values(version=col(Plan.version) + 1)
-        row = c.execute(bump.returning(table(Plan))).one_or_none()
-        if row is None:
+        touched: list[Plan] = self.models(bump.returning(Plan))
+        if not touched:
             raise NotFound(f"There is no plan {plan_id}.")
-        return cast(Plan, row)
+        return touched[0]
 
-    def _move_step(self, c: Connection, step: Step, verb: str, **values: Any) -> Step:
+    def set(self, plan: Plan, **values: Any) -> None:
+        """Change what a plan says of itself; where it stands is for `move`."""
+        self.execute(update(Plan).where(col(Plan.id) == plan.id).values(**values))
+
+    def move_step(self, step: Fenced, verb: str, **values: Any) -> None:
         """Move a step along its table. The attempt number fences: whoever lost the step changes nothing."""
         before, after = STEP_MOVES[verb]
-        guard = (
-            col(Step.id) == step.id,
-            col(Step.state).in_(before),
-            col(Step.attempt) == step.attempt,
-        )
-        moved = update(Step).where(*guard).values(state=after, **values).returning(table(Step))
-        row = c.execute(moved).one_or_none()
-        if row is None:
+        guard = col(Step.id) == step.id, col(Step.state).in_(before), col(Step.attempt) == step.attempt
+        if not self.execute(update(Step).where(*guard).values(state=after, **values)).rowcount:
             raise Conflict(f"Step {step.key} has moved on; {verb} came too late.")
-        return cast(Step, row)
 
-    def _note(
-        self,
-        c: Connection,
-        plan: Plan,
-        verb: str,
-        *,
-        actor: str,
-        data: Mapping[str, Any],
-        quiet: bool = False,
+    def set_step(self, step: Fenced, **values: Any) -> None:
+        """Change what a step says of itself; where it stands is for `move_step`."""
+        self.execute(update(Step).where(col(Step.id) == step.id).values(**values))
+
+    def note(
+        self, plan: Plan, verb: str, *, actor: str, data: Mapping[str, Any], quiet: bool = False
     ) -> None:
         """Write the journal event and the outbox rows of one move."""
-        self._notes(c, [Note(plan.id or 0, verb, actor, data, quiet)])
+        self.notes([Note(plan.id, verb, actor, data, quiet)])
 
-    def _notes(
-        self,
-        c: Connection,
-        notes: Sequence[Note],
-        known: Mapping[int, Chain] = NONE,
-        write: Write = NOTED.run,
+    def notes(
+        self, notes: Sequence[Note], known: Mapping[int, Chain] = NONE, write: Write = NOTED.run
     ) -> dict[int, Chain]:
         """The same for several moves, in as few statements; the chains of their plans as they are now.
 
@@ -172,12 +131,12 @@ class Ledger:
         """
         if not notes:
             return {}
-        chains, now = self._link(c, notes, known), self.clock()
+        chains, now = self._link(notes, known), self.clock()
         said = [note for note in notes if note.verb in THREAD and not note.quiet]
         urgent = {note.plan for note in notes if note.verb in URGENT}
         versions = {plan_id: chain.version for plan_id, chain in chains.items()}
         write(
-            c,
+            self.connection,
             events=[note.event for note in notes],
             heads=[chain.values(plan_id) for plan_id, chain in chains.items()],
             said=[message(note, chains[note.plan].channel, now) for note in said],
@@ -185,17 +144,27 @@ class Ledger:
         )
         return chains
 
-    def _journal(self, c: Connection, plan: Plan, verb: str, *, actor: str, data: Mapping[str, Any]) -> None:
+    def journal(self, plan: Plan, verb: str, *, actor: str, data: Mapping[str, Any]) -> None:
         """Write only the journal event."""
-        note = Note(plan.id or 0, verb, actor, data)
-        (chain,) = self._link(c, [note], NONE).values()
-        NOTED.run(c, events=[note.event], heads=[chain.values(note.plan)])
+        note = Note(plan.id, verb, actor, data)
+        (chain,) = self._link([note], NONE).values()
+        NOTED.run(self.connection, events=[note.event], heads=[chain.values(note.plan)])
 
-    def _link(self, c: Connection, notes: Sequence[Note], known: Mapping[int, Chain]) -> dict[int, Chain]:
+    def journal_system(self, verb: str, *, actor: str, data: Mapping[str, Any]) -> None:
+        """Write what belongs to no plan into the system's own chain."""
+        bump = update(System).values(events=col(System.events) + 1).returning(System)
+        (system,) = self.models(bump)
+        link: dict[str, Any] = {"seq": system.events, "at": self.clock(), "prev": system.head}
+        event = link | {"verb": verb, "actor": actor, "data": self._told(data)}
+        head = event_hash(plan=0, **event)
+        ADD_EVENT.run(self.connection, plan_id=0, hash=head, **event)
+        self.execute(update(System).values(head=head))
+
+    def _link(self, notes: Sequence[Note], known: Mapping[int, Chain]) -> dict[int, Chain]:
         """Link events to the plans' chains; each head stands in a plan row, which this transaction holds."""
         chains = {note.plan: known[note.plan] for note in notes if note.plan in known}
         if missing := sorted({note.plan for note in notes} - chains.keys()):
-            chains |= {row.id: Chain.of(row) for row in HEADS.all(c, ids=missing)}
+            chains |= {row.id: Chain.of(row) for row in HEADS.all(self.connection, ids=missing)}
         for chain in chains.values():
             chain.version += 1
         at = self.clock()
@@ -205,65 +174,71 @@ class Ledger:
             logger.info(LINE, note.plan, note.verb, note.actor, note.data.get("step", "-"))
         return chains
 
-    def _want_cards(self, c: Connection, versions: Mapping[int, int], urgent: Collection[int]) -> None:
+    def _told(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """What an event says: nothing secret, and the way in, if a person came."""
+        told: dict[str, Any] = self.redact.data(data)
+        return told | {"via": self.via} if self.via else told
+
+    def book(self, plan_id: int, model: str, usd: float, tokens: Mapping[str, int]) -> Note:
+        """What a model cost, in the commit that learns of it; the journal event that tells it."""
+        user = self.plan(plan_id).requester
+        row = {"plan_id": plan_id, "user": user, "model": model, "usd": usd, "at": self.clock()}
+        self.execute(insert(Spending).values(**row))
+        return Note(plan_id, "book", model, {"usd": round(usd, 6), **tokens})
+
+    def want_cards(self, versions: Mapping[int, int], urgent: Collection[int]) -> None:
         """Have these plans' cards drawn anew, at a version; the urgent ones at once."""
-        CARDS.run(c, **cards(versions, urgent, self.clock()))
+        CARDS.run(self.connection, **cards(versions, urgent, self.clock()))
 
-    def _first_card(self, c: Connection, plan: Plan) -> None:
-        card = Message(plan_id=plan.id or 0, key=f"card:{plan.id}", kind="card", channel=plan.channel)
+    def first_card(self, plan: Plan) -> None:
+        card = Message(plan_id=plan.id, key=f"card:{plan.id}", kind="card", channel=plan.channel)
         card.wanted = plan.version
-        self._queue(c, card, wait=FIRST_CARD)
+        self.queue(card, wait=FIRST_CARD)
 
-    def _queue(self, c: Connection, message: Message, *, wait: timedelta = timedelta(0)) -> None:
+    def queue(self, message: Message, *, wait: timedelta = timedelta(0)) -> None:
         """Put a message into the outbox."""
         message.not_before, message.text = self.clock() + wait, self.redact.text(message.text)
-        c.execute(insert(Message).values(**message.model_dump(exclude={"id"})))
+        self.execute(insert(Message).values(**message.model_dump(exclude={"id"})))
 
-    def _redraw(self, c: Connection, plan_id: int, keys: Collection[str]) -> None:
+    def redraw(self, plan_id: int, keys: Collection[str]) -> None:
         """Show the messages about these steps anew, at once: their buttons come or go."""
         guard = col(Message.plan_id) == plan_id, col(Message.step).in_(keys)
         values = {"wanted": col(Message.wanted) + 1, "urgent": True, "not_before": self.clock()}
-        c.execute(update(Message).where(*guard).values(**values))
+        self.execute(update(Message).where(*guard).values(**values))
 
-    def _why_not(self, c: Connection, plan_id: int, verb: str) -> str:
-        plan = self._plan(c, plan_id)
+    def why_not(self, plan_id: int, verb: str) -> str:
+        plan = self.plan(plan_id)
         how = f" ({plan.outcome})" if plan.outcome else ""
         return f"Plan {plan_id} is {plan.state}{how} now, so {verb} is no longer possible."
 
-    def _plan(self, c: Connection, plan_id: int) -> Plan:
-        found = rows(c, Plan, col(Plan.id) == plan_id)
+    def plan(self, plan_id: int) -> Plan:
+        found = self.rows(Plan, col(Plan.id) == plan_id)
         if not found:
             raise NotFound(f"There is no plan {plan_id}.")
         return found[0]
 
-    def _revision(self, c: Connection, plan: Plan) -> Revision:
-        found = rows(c, Revision, col(Revision.plan_id) == plan.id, col(Revision.number) == plan.revision)
+    def revision(self, plan: Plan, number: int = 0) -> Revision:
+        """The plan's revision of that number, or its current one."""
+        mine = col(Revision.plan_id) == plan.id, col(Revision.number) == (number or plan.revision)
+        found = self.rows(Revision, *mine)
         if not found:
             raise NotFound(f"Plan {plan.id} has no revision yet.")
         return found[0]
 
-    def _numbered(self, c: Connection, plan: Plan, number: int) -> Revision:
-        (found,) = rows(c, Revision, col(Revision.plan_id) == plan.id, col(Revision.number) == number)
-        return found
+    def spec(self, plan: Plan) -> PlanSpec:
+        return read_spec(self.revision(plan).spec).spec
 
-    def _spec(self, c: Connection, plan: Plan) -> PlanSpec:
-        return read_spec(self._revision(c, plan).spec).spec
-
-    def _step(self, c: Connection, step_id: int) -> Step:
-        found = rows(c, Step, col(Step.id) == step_id)
+    def step(self, step_id: int) -> Step:
+        found = self.rows(Step, col(Step.id) == step_id)
         if not found:
             raise NotFound(f"There is no step {step_id}.")
         return found[0]
 
-    def _steps(self, c: Connection, plan: Plan) -> list[Step]:
+    def steps(self, plan: Plan) -> list[Step]:
         """The steps of the current revision, in their order."""
-        mine = (col(Step.plan_id) == plan.id, col(Step.revision) == plan.revision)
-        return rows(c, Step, *mine, order=col(Step.position))
+        return self.rows(Step, *of_revision(Step, plan), order=col(Step.position))
 
 
-def rows(
-    c: Connection, model: type[T], *where: ColumnElement[bool], order: Any = None, limit: int | None = None
-) -> list[T]:
-    """Rows with the model's columns as attributes, to read: making models of them costs ten times more."""
-    query = select(table(model)).where(*where).order_by(order).limit(limit)
-    return cast(list[T], c.execute(query).all())
+def of_revision(model: type[Step] | type[Preview], plan: Plan) -> tuple[ColumnElement[bool], ...]:
+    """Which rows belong to the current revision of a plan."""
+    return col(model.plan_id) == plan.id, col(model.revision) == plan.revision

@@ -6,16 +6,26 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Left alone, Hypothesis behaves in one way on CI and in another elsewhere. Here the cases are the same
+# everywhere and every time, so that a red run is the change's; `make proof` draws its own.
+settings.register_profile(
+    "signoff", derandomize=True, deadline=None, database=None, print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)  # fmt: skip
+settings.load_profile("signoff")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts what runs in the background deaf to it, and so would be every child of a test.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser
     from sqlalchemy import Engine
 
-    from storage.store import Store
     from tests.support.fakes import FakeClock
+    from tests.support.store import Store
 
 
 @pytest.fixture(scope="session")
@@ -63,7 +73,7 @@ def engine(request: pytest.FixtureRequest) -> "Engine":
 @pytest.fixture
 def store(engine: "Engine", clock: "FakeClock") -> "Store":
     """On SQLite and on PostgreSQL: what holds on one must hold on the other."""
-    from storage.store import Store
+    from tests.support.store import Store
 
     return Store(engine, clock)
 
@@ -71,9 +81,25 @@ def store(engine: "Engine", clock: "FakeClock") -> "Store":
 @pytest.fixture
 def lite(memory_engine: "Engine", clock: "FakeClock") -> "Store":
     """In memory and for one thread: for what does not depend on the database."""
-    from storage.store import Store
+    from tests.support.store import Store
 
     return Store(emptied(memory_engine), clock)
+
+
+@pytest.fixture
+def on_disk(sqlite_engine: "Engine", clock: "FakeClock") -> "Store":
+    """In a file: for what several threads write, such as what a call of the model cost."""
+    from tests.support.store import Store
+
+    return Store(emptied(sqlite_engine), clock)
+
+
+@pytest.fixture(scope="module")
+def browser() -> "Iterator[Browser]":
+    from tests.support.browser import chromium
+
+    with chromium() as found:
+        yield found
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from typing import IO
 from storage.config import RELEASE, Settings, configure_logging, read_config
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig, SignoffError
+from storage.execution import Execution
 from storage.monitoring.health import Health, HealthSettings, answering
-from storage.store import Store
 from workers.commands.leftovers import sweep_leftovers
 from workers.engine.attempt import Attempts
 from workers.engine.carrier import Carrier, LocalCarrier
@@ -38,15 +38,28 @@ class WorkersSettings(Settings):
 def main() -> int:
     if sys.argv[1:2] == ["check"]:
         return check.main(sys.argv[2:])
-    parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
-    parser.add_argument("command", nargs="?", default="run", choices=["run", "capabilities"])
-    command = parser.parse_args().command
+    command = parser().parse_args().command
     try:
         settings = WorkersSettings()
         return capabilities(settings) if command == "capabilities" else run(settings)
     except SignoffError as error:
         print(error, file=sys.stderr)
         return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    what = "run the workers, or say what they can do"
+    top = argparse.ArgumentParser(prog="python -m workers", description=what)
+    top.add_argument("--version", action="version", version=f"signoff {RELEASE}")
+    commands = top.add_subparsers(dest="command", metavar="command")
+
+    def add(name: str, help: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=help, description=help)
+
+    add("run", help="run the workers; so does no command at all")
+    add("capabilities", help="print what the configured workers promise, as JSON")
+    add("check", help="hold a worker against the contract")
+    return top
 
 
 def capabilities(settings: WorkersSettings) -> int:
@@ -63,7 +76,7 @@ def run(settings: WorkersSettings) -> int:
     alone = engine.dialect.name == "sqlite"
     guard = hold(settings.state / "workers.lock") if alone else None
     migrate(engine)
-    store = Store(engine, settings.now(), settings.redactor())
+    store = Execution(engine, settings.now(), settings.redactor())
     owner = f"workers-{socket.gethostname()}-{os.getpid()}"
     attempts = Attempts(store, registry, owner, (settings.state / "attempts").resolve())
 
@@ -76,7 +89,7 @@ def run(settings: WorkersSettings) -> int:
     alive()
     crew = Crew(settings.slots)
     clock = Clock(
-        attempts, crew, carrying(settings.carrier, attempts, crew), alone=alone, alive=alive,
+        attempts, crew, choose_carrier(settings.carrier, attempts, crew), alone=alone, alive=alive,
         orphaned=settings.orphaned, patience=settings.drain,
     )  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -97,7 +110,7 @@ def watched(settings: WorkersSettings) -> HealthSettings:
     return given.model_copy(update={"port": given.port + 1}) if beside else given
 
 
-def carrying(name: str, attempts: Attempts, crew: Crew) -> Carrier:
+def choose_carrier(name: str, attempts: Attempts, crew: Crew) -> Carrier:
     """The carrier of that name; Procrastinate is an extra, and lives on PostgreSQL."""
     if name == "local":
         return LocalCarrier(attempts, crew)

@@ -1,4 +1,7 @@
-"""What a worker is: a class of actions; each action carries the facts that approval and recovery rest on."""
+"""What a worker is: a class of actions; each carries the facts that approval and recovery rest on.
+
+All that a worker needs to know of Signoff is here: what it takes from `storage`, it takes from this module.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,8 +13,10 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from storage.contract.capability import Check
+from storage.contract.capability import Check, fingerprint
 from storage.contract.report import Report
+from storage.contract.spec import holds
+from storage.secrets.redaction import Redactor, known_values
 
 __all__ = [
     "Action",
@@ -22,6 +27,7 @@ __all__ = [
     "Params",
     "Permanent",
     "Preview",
+    "Redactor",
     "Report",
     "Transient",
     "Unsure",
@@ -29,6 +35,9 @@ __all__ = [
     "Worker",
     "action",
     "check",
+    "fingerprint",
+    "holds",
+    "known_values",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -58,11 +58,11 @@ class Registry:
 def load(config: SignoffConfig) -> Registry:
     """The workers that the configuration names."""
     classes = {name: _class(name) for name in config.workers}
-    _distinct(classes)
+    _check_distinct(classes)
     return Registry([cls(config.inventory) for cls in classes.values()])
 
 
-def _distinct(classes: dict[str, type[Worker]]) -> None:
+def _check_distinct(classes: dict[str, type[Worker]]) -> None:
     """No worker answers to the name of another."""
     owners = {name: name for name in BUILTIN}
     for name, cls in classes.items():

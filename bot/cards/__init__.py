@@ -1,1 +1,1 @@
-"""Pure: view → blocks. Nothing here speaks to Slack."""
+"""Cards, forms and messages as Slack blocks, made from what is stored. Pure: nothing here speaks to Slack."""

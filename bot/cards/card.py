@@ -17,16 +17,14 @@ from bot.cards.blocks import (
 )
 from bot.cards.clarify_form import questions
 from bot.cards.long_plan import instead
-from bot.cards.phrases import lasting, overrode, standing
-from bot.cards.previews import previews
-from bot.cards.tasks import TASKS, goal, heading, plan_block, stretch
-from bot.planner.model.usage import cost
+from bot.cards.phrases import cost, lasting, overrode, standing
+from bot.cards.tasks import TASKS, goal, heading, plan_block, previews, stretch
 from bot.planner.review.gate import allows
 from bot.planner.runbooks.questions import Form
 from bot.policy.authorize import who
 from bot.untrusted import clip
 from storage.contract.states import PlanState, StepState
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 LAYERS: tuple[tuple[set[str], int], ...] = (
     ({"boxes", "details", "output"}, 600),

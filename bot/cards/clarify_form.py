@@ -6,7 +6,7 @@ from bot.cards.blocks import Block, actions, button, escape, pack, plain, sectio
 from bot.cards.forms import modal
 from bot.planner.runbooks.questions import Field, Form
 from bot.untrusted import clip, inert
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 MOST = 100  # options of one select
 

@@ -9,7 +9,7 @@ from bot.cards.long_plan import named
 from bot.cards.phrases import standing, title
 from bot.cards.tasks import details
 from bot.untrusted import clip
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 STEPS = 90  # blocks in a form, without the facts and the decision
 FEW = 40  # steps that get a block of their own
@@ -17,7 +17,7 @@ ROOM = 2900  # characters in one of them
 CHOICES = (("approve", "Approve exactly this plan"), ("reject", "Reject it, and say why"))
 
 
-def review_form(view: PlanView, channel: str, now: datetime) -> Block:
+def decision_form(view: PlanView, channel: str, now: datetime) -> Block:
     """Everything that an approver must read. It decides about this revision and no other."""
     goal = view.spec.goal if view.spec else view.text
     blocks = [section(f"*{escape(clip(goal, 500))}* — {escape(standing(view, now))}"), *_steps(view)]

@@ -14,7 +14,7 @@ from bot.planner.validate import Catalogue
 from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec, StepSpec, utc
 from storage.errors import Issue
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 FIELDS = 100  # blocks in a form
 LARGEST = 60_000  # bytes in a form: an ack that carries one must fit into a frame of 65,535

@@ -1,11 +1,11 @@
-"""The edit, code and reject forms: built from the plan and the actions' schemas, and read back."""
+"""The small forms (code, reject, wish, stop), and how the values of any form are read back."""
 
 import json
 from typing import Any
 
 from bot.cards.blocks import PREFIX, Block, escape, plain, section
 from bot.untrusted import clip
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 FIELDS = 100  # blocks in a form
 LONGEST = 3000  # characters in a field

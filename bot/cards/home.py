@@ -11,13 +11,13 @@ from bot.untrusted import clip
 from storage.config import SignoffConfig
 from storage.contract.states import OPEN, PlanState, StepState
 from storage.database.tables import Stop
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 MOST = 8  # entries in one part; the tab has room for a hundred blocks
 
 
 @dataclass(frozen=True)
-class Scene:
+class HomeFacts:
     """What is there to be shown, to whoever looks."""
 
     plans: Sequence[PlanView]  # open ones, oldest first
@@ -29,7 +29,7 @@ class Scene:
     link: Callable[[PlanView], str]  # the address of a plan's card
 
 
-def home(user: str, channel: str, scene: Scene, groups: frozenset[str] = frozenset()) -> Block:
+def home(user: str, channel: str, scene: HomeFacts, groups: frozenset[str] = frozenset()) -> Block:
     """The tab of one person; `channel` are their direct messages with us, `groups` those they are in."""
     held = {user, *groups}
     admin = not held.isdisjoint(scene.config.people.admins)
@@ -64,7 +64,7 @@ def waits(view: PlanView, user: str, groups: frozenset[str] = frozenset()) -> bo
     return asks and (able or user == view.requester)
 
 
-def _switches(scene: Scene, *, admin: bool) -> Iterable[Block]:
+def _switches(scene: HomeFacts, *, admin: bool) -> Iterable[Block]:
     stopping = [button("Stop Everything", "home_stop", "everything", "danger")]
     everything = any(stop.scope == "everything" for stop in scene.stops)
     ask = button("Plan Something", "home_plan", "plan", "primary")
@@ -80,18 +80,18 @@ def _part(name: str, entries: Sequence[Block], none: str, more: str = "list") ->
     return [{"type": "divider"}, section(f"*{name}*"), *(entries[:MOST] or [context(none)]), *rest]
 
 
-def _waiting(view: PlanView, user: str, scene: Scene) -> Block:
+def _waiting(view: PlanView, user: str, scene: HomeFacts) -> Block:
     if view.state != PlanState.proposed:
         return _entry(view, scene)
     review = button("Review", "home_review", str(view.id))
     return beside(_told(view, scene), review) | {"block_id": f"home_plan_{view.id}"}
 
 
-def _entry(view: PlanView, scene: Scene) -> Block:
+def _entry(view: PlanView, scene: HomeFacts) -> Block:
     return section(_told(view, scene))
 
 
-def _told(view: PlanView, scene: Scene) -> str:
+def _told(view: PlanView, scene: HomeFacts) -> str:
     goal = linked(scene.link(view), clip(view.spec.goal if view.spec else view.text, 200))
     risk = f" · risk {view.risk}" if view.risk and view.state == PlanState.proposed else ""
     return (
@@ -111,7 +111,7 @@ def _runs(view: PlanView, now: datetime) -> bool:
     return view.state in {PlanState.planning, PlanState.approved} and not _comes(view, now)
 
 
-def _times(scene: Scene) -> list[Block]:
+def _times(scene: HomeFacts) -> list[Block]:
     lines = openings(scene.config, scene.now)
     return [context(*[f":clock2: {escape(line)}" for line in lines])] if lines else []
 

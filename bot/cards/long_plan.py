@@ -8,7 +8,7 @@ from bot.cards.phrases import title
 from bot.cards.tasks import details, goal
 from bot.untrusted import clip, inert
 from storage.contract.states import PlanState
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 
 def named(view: PlanView) -> str:

@@ -5,7 +5,7 @@ from bot.cards.forms import modal
 from bot.cards.phrases import doer
 from bot.untrusted import clip, inert
 from storage.database.tables import Event
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 
 def save_button(view: PlanView) -> Block:

@@ -1,7 +1,7 @@
 """How a plan ended: the summary in its thread, and of a long plan the results as a file."""
 
 from bot.cards.blocks import Block, actions, button, escape, pack
-from bot.cards.phrases import OUTCOMES, lasting, overrode, title, took
+from bot.cards.phrases import OUTCOMES, lasting, overrode, spent, title
 from bot.cards.save_form import save_button
 from bot.cards.tasks import counted, goal
 from bot.planner.decision import progress
@@ -9,7 +9,7 @@ from bot.planner.review.closing import told
 from bot.untrusted import clip, inert
 from storage.contract.states import StepState
 from storage.database.tables import Event
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 ROOM = 2000  # characters for the results of the steps
 SIGNS = {StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:"}
@@ -30,10 +30,6 @@ def summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
     )
     return lines, [save_button(view)] if good else [again]
-
-
-def spent(step: StepView) -> str:
-    return f" ({took(step)})" if took(step) else ""
 
 
 def lengthy(view: PlanView) -> bool:

@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from bot.cards.phrases import lasting, title
 from bot.untrusted import clip, inert
 from storage.contract.states import StepState
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 Span = tuple[datetime, datetime]
 

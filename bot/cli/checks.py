@@ -1,15 +1,15 @@
-"""The commands that check: eval, runbook test, worker check. Each prints a table and returns an exit code."""
+"""`signoff eval`, `runbook test`, `worker check`: each prints a table and returns an exit code."""
 
 import subprocess
 import sys
 
-from bot.cli.plans import promised
+from bot.cli.sources import ask_workers
 from bot.config import BotSettings
 from bot.planner import evaluation
 from bot.planner.model.claude import Claude, connect
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
-from bot.planner.runbooks import examples as rehearsal
+from bot.planner.runbooks import examples
 from bot.planner.runbooks.examples import Stage
 from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig, read_config
@@ -31,7 +31,7 @@ def evaluate(settings: BotSettings, *, offline: bool, as_json: bool) -> int:
 def rehearse(settings: BotSettings) -> int:
     """Run the examples of the shipped runbooks, and of the operator's own on the operator's inventory."""
     shipped = runbooks.read([runbooks.SHIPPED])
-    text, code = rehearsal.main(
+    text, code = examples.main(
         Stage(shipped, Catalogue(evaluation.contracts()), evaluation.config(), evaluation.NOW)
     )
     print(text)
@@ -39,7 +39,7 @@ def rehearse(settings: BotSettings) -> int:
     if not config.runbooks:
         return code
     own = runbooks.read(config.runbooks)
-    more, failed = rehearsal.main(Stage([*shipped, *own], promised(), config, settings.now()()), own)
+    more, failed = examples.main(Stage([*shipped, *own], ask_workers(), config, settings.now()()), own)
     print(more)
     return code or failed
 

@@ -19,7 +19,7 @@ from bot.slack.http_mode import PATH
 from storage.config import SignoffConfig, read_config
 from storage.database.engine import migrate, open_engine
 from storage.errors import SignoffError
-from storage.store import Store
+from storage.intention import Intention
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,16 @@ class Finding:
     def __str__(self) -> str:
         sign = {"ok": "✓", "note": "•", "missing": "✗"}[self.state]
         return f"{sign} {self.part}: {self.text}" + (f"\n    → {self.mend}" if self.mend else "")
+
+
+def doctor(settings: BotSettings) -> int:
+    """Non-zero when the bot could not run."""
+    findings = list(examine(settings))
+    for finding in findings:
+        print(finding)
+    missing = [finding.part for finding in findings if finding.state == "missing"]
+    print(f"\nThe bot cannot run yet: {', '.join(missing)}." if missing else "\nThe bot can run.")
+    return 1 if missing else 0
 
 
 def examine(settings: BotSettings) -> Iterator[Finding]:
@@ -76,7 +86,7 @@ def _database(settings: BotSettings) -> Iterator[Finding]:
     shown = engine.url.render_as_string(hide_password=True)
     try:
         migrate(engine)
-        store = Store(engine, settings.now())
+        store = Intention(engine, settings.now())
         workers, offered = store.processes("workers"), store.contracts()
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""The commands for second factors, on the server's terminal: enrol and its kin; approve with a signature."""
+"""`signoff factor` and `approve`: second factors, and an approval by SSH signature."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,17 +6,17 @@ from pathlib import Path
 import segno
 
 from bot.cards.blocks import PREFIX
-from bot.cli.plans import opened
+from bot.cli.sources import open_store
 from bot.config import BotSettings
-from bot.inbox.clicks import give
+from bot.inbox.clicks import give_approval
 from bot.policy import ssh_signature as signature
 from bot.policy.totp import Safe, address, counter_of, new_key, new_secret
-from bot.process import make, web_client
+from bot.process import make_bot, web_client
 from storage.config import login, read_config
 from storage.errors import Conflict, SignoffError
-from storage.reading.views import PlanView
+from storage.intention import Intention
+from storage.reading.plan_view import PlanView
 from storage.safeguards.second_factors import LIMIT, Proof
-from storage.store import Store
 
 TRIES = 3
 
@@ -26,9 +26,9 @@ def factor(settings: BotSettings, act: str, user: str, ask: Callable[[str], str]
     if act == "key":
         print(new_key())
         return 0
-    store = opened(settings)
+    store = open_store(settings)
     if act == "list":
-        return listing(store)
+        return list_factors(store)
     if not user:
         raise SignoffError(f"Please say whose: signoff factor {act} U0123456789")
     with store.coming("terminal"):
@@ -39,7 +39,7 @@ def factor(settings: BotSettings, act: str, user: str, ask: Callable[[str], str]
     return 0
 
 
-def enrol(store: Store, safe: Safe, user: str, ask: Callable[[str], str]) -> int:
+def enrol(store: Intention, safe: Safe, user: str, ask: Callable[[str], str]) -> int:
     """Show a new secret once, on this terminal; keep it sealed when its owner has shown a code of it."""
     if store.factor(user):
         raise Conflict(f"{user} has a second factor already; `signoff factor remove {user}` comes first.")
@@ -56,7 +56,7 @@ def enrol(store: Store, safe: Safe, user: str, ask: Callable[[str], str]) -> int
     raise SignoffError("Nothing was kept.")
 
 
-def listing(store: Store) -> int:
+def list_factors(store: Intention) -> int:
     for found in store.factors():
         state = (
             "locked" if found.failures >= LIMIT else f"{found.failures} wrong codes since the last right one"
@@ -69,7 +69,7 @@ def listing(store: Store) -> int:
 
 def approve(settings: BotSettings, plan_id: int, digest: str, signed: Path | None) -> int:
     """Approve with an SSH signature; without one, print the text to sign."""
-    store = opened(settings)
+    store = open_store(settings)
     view = store.view(plan_id)
     if not view.digest or digest not in {"", view.digest}:
         raise Conflict(f"The digest of plan {plan_id} is {view.digest or 'not made yet'}, not {digest}.")
@@ -77,10 +77,10 @@ def approve(settings: BotSettings, plan_id: int, digest: str, signed: Path | Non
         return explain(view)
     config = read_config(settings.config)
     user = signature.signer(signature.text(view.id, view.revision, digest), signed, config.signing)
-    bot, _ = make(store, web_client(settings), config)
+    bot, _ = make_bot(store, web_client(settings), config)
     with store.coming("terminal"):
         actor = bot.demand(user, "approve", view)
-        give(bot, actor, view, {"r": view.revision, "d": digest[:PREFIX]}, Proof("signature"))
+        give_approval(bot, actor, view, {"r": view.revision, "d": digest[:PREFIX]}, Proof("signature"))
     print(f"{user} approved plan {view.id}, revision {view.revision}.")
     return 0
 

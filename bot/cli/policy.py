@@ -1,20 +1,20 @@
-"""The workbench of policy: what the rules say of a recorded plan, and what other rules would say."""
+"""`signoff policy`: what the rules say of a recorded plan, and what other rules would say."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from bot.cli.plans import opened
+from bot.cli.sources import open_store
 from bot.config import BotSettings
 from bot.planner.validate import Catalogue
 from bot.policy import apply_rules as rules
 from bot.policy.apply_rules import Fact
 from bot.policy.authorize import terms
 from storage.config import SignoffConfig, read_config
-from storage.contract.demands import Glass, Quorum
+from storage.contract.demands import Overridable, Quorum
 from storage.errors import SignoffError
 from storage.plans.lifecycle import Terms
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 REPLAYED = 1000  # the newest plans
 
@@ -29,7 +29,7 @@ def main(settings: BotSettings, what: str, about: str) -> int:
 
 def explain(settings: BotSettings, plan_id: int) -> int:
     """Which rules speak of each step of a plan, what they ask together, and who may approve."""
-    store, config = opened(settings), read_config(settings.config)
+    store, config = open_store(settings), read_config(settings.config)
     view, catalogue = store.view(plan_id), Catalogue(store.contracts())
     if view.spec is None:
         raise SignoffError(f"Plan {plan_id} has no revision yet, so no rule speaks of it.")
@@ -57,7 +57,7 @@ def explained(view: PlanView, catalogue: Catalogue, config: SignoffConfig, now: 
 
 def replay(settings: BotSettings, changed: Path | None) -> int:
     """Recorded plans before another signoff.toml: what would differ. Nothing is written."""
-    store, config = opened(settings), read_config(changed or settings.config)
+    store, config = open_store(settings), read_config(changed or settings.config)
     catalogue, views = Catalogue(store.contracts()), [v for v in store.recent(REPLAYED) if v.spec]
     differing = 0
     for view in reversed(views):
@@ -123,7 +123,7 @@ def _asked(asked: Terms, view: PlanView) -> Iterator[str]:
         yield f"Approved by: {', '.join(view.approved_by)}"
 
 
-def _overrides(glass: Glass) -> str:
+def _overrides(glass: Overridable) -> str:
     return f"in an emergency, {' or '.join(glass.of)} may override the {glass.part}"
 
 

@@ -1,5 +1,6 @@
-"""Figures about plans, from the journal alone: their ends, what recovered by itself, time, money. Pure."""
+"""`signoff stats`: figures from the journal alone: how plans ended, what recovered by itself, time, money."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -9,6 +10,8 @@ from statistics import median
 from typing import Any
 
 from bot.cards.phrases import lasting
+from bot.cli.sources import open_store
+from bot.config import BotSettings
 from storage.database.tables import Event
 
 RUNGS = ("retry", "alternative", "simplify")
@@ -49,6 +52,13 @@ class Stats:
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def print_stats(settings: BotSettings, *, as_json: bool) -> int:
+    """For people, or as JSON for programs."""
+    found = stats(open_store(settings).journal())
+    print(json.dumps(found.as_json()) if as_json else table(found))
+    return 0
 
 
 def stats(events: Iterable[Event]) -> Stats:

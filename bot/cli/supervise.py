@@ -104,8 +104,8 @@ def siblings(environ: Mapping[str, str]) -> list[Child]:
     """The two processes of a real installation. Neither gets the other's secrets."""
     parent = {"SIGNOFF_PARENT": str(os.getpid())}
     bot = {k: v for k, v in environ.items() if k.startswith(BOTS) or k.upper() in PLAIN}
-    hands = {k: v for k, v in environ.items() if not k.startswith(BOTS_ALONE)}
+    of_workers = {k: v for k, v in environ.items() if not k.startswith(BOTS_ALONE)}
     return [
         Child("bot", ("-m", "bot", "bot"), bot | parent),
-        Child("workers", ("-m", "workers"), hands | parent),
+        Child("workers", ("-m", "workers"), of_workers | parent),
     ]

@@ -1,1 +1,1 @@
-"""The demo: everything on one machine, with a Slack workspace on localhost."""
+"""`signoff demo`: all processes on one machine, with a Slack workspace on localhost. Never in production."""

@@ -13,13 +13,13 @@ from bot.cli.supervise import Child, Supervisor, siblings
 from bot.demo.seed import Seed, break_tests, plant, tests_broken
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Control, Group, Json, Member, Shortcut
-from bot.times.phrases import resolve
+from bot.times.when import resolve
 from storage.clock import jump, jumping
 from storage.config import local
 from storage.contract.states import StepState
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
-from storage.store import Store
+from storage.intention import Intention
 
 ZONE = "America/New_York"
 MEMBERS = (
@@ -60,7 +60,7 @@ class Demo:
         self.now = jumping(self.clock_file)
         engine = open_engine(self.database_url)
         migrate(engine)
-        self.store = Store(engine, self.now)
+        self.store = Intention(engine, self.now)
         self.slack = LocalSlack(
             members=MEMBERS, channels=CHANNELS, groups=GROUPS, shortcuts=SHORTCUTS,
             path=home / "workspace.db", port=seed.port, token=seed.token, title="Signoff demo", guide=GUIDE,

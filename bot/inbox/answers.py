@@ -6,31 +6,31 @@ from bot.cards.escalation import guide_form, read_fields, takeover_form
 from bot.context import Bot
 from bot.planner.edits.difference import changing
 from bot.plans.amend import leave_out
-from bot.plans.review import guided
+from bot.plans.review import give_guidance
 from storage.contract.states import can_skip
 from storage.errors import Conflict
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 
 def answer(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
-    asks = {"take_over": take_over, "guide": guide, "skip": skip}
+    asks = {"take_over": open_take_over_form, "guide": open_guide_form, "skip": skip}
     if value["choice"] in asks:
         return asks[value["choice"]](bot, body, view, value)
-    actor = bot.demand(body["user"], approving(view, value) or "answer", view)
+    actor = bot.demand(body["user"], verb_of(view, value), view)
     bot.store.answer(view.id, value["s"], value["choice"], user=actor.user)
     return ""
 
 
-def approving(view: PlanView, value: dict[str, Any]) -> str:
+def verb_of(view: PlanView, value: dict[str, Any]) -> str:
     """An answer that lets through what nobody has approved yet takes somebody who may approve."""
     report = view.step(value["s"]).report if view.has(value["s"]) else None
     moved = value["choice"] == "retry" and "basis" in ((report and report.data) or {})
-    return "resolve" if moved or value["choice"] == "confirm" else ""
+    return "resolve" if moved or value["choice"] == "confirm" else "answer"
 
 
 def skip(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     """Without it. Where a later changing step relies on it, that is another plan, which people approve."""
-    actor, step = bot.demand(body["user"], "answer", view), waiting(view, value, "skip")
+    actor, step = bot.demand(body["user"], "answer", view), demand_waiting(view, value, "skip")
     if view.spec and not can_skip(view.spec, changing(view.spec, bot.catalogue()), step.spec.id):
         leave_out(bot, actor.user, view, view.spec, step.spec.id)
         return ""
@@ -38,22 +38,22 @@ def skip(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) 
     return ""
 
 
-def take_over(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+def open_take_over_form(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     """Ask what the person did; a criterion asks for its field."""
     bot.demand(body["user"], "take_over", view)
-    step = waiting(view, value, "take_over")
+    step = demand_waiting(view, value, "take_over")
     bot.open_view(body["trigger"], takeover_form(view, step, bot.catalogue().find(step.spec)))
     return ""
 
 
-def guide(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+def open_guide_form(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     """Ask for the person's own words to the planner."""
     bot.demand(body["user"], "answer", view)
     bot.open_view(body["trigger"], guide_form(view, view.step(value["s"]) if view.has(value["s"]) else None))
     return ""
 
 
-def waiting(view: PlanView, value: dict[str, Any], choice: str) -> StepView:
+def demand_waiting(view: PlanView, value: dict[str, Any], choice: str) -> StepView:
     """The step that this button is about, if it still waits for this answer."""
     step = view.step(value["s"]) if view.has(value["s"]) else None
     if step is None or choice not in step.choices:
@@ -61,7 +61,7 @@ def waiting(view: PlanView, value: dict[str, Any], choice: str) -> StepView:
     return step
 
 
-def taken_over(bot: Bot, user: str, view: PlanView, key: str, values: dict[str, str]) -> dict[str, str]:
+def take_over(bot: Bot, user: str, view: PlanView, key: str, values: dict[str, str]) -> dict[str, str]:
     """The form: the step counts as done by this person."""
     actor = bot.demand(user, "take_over", view)
     if empty := [name for name, value in values.items() if not value.strip()]:
@@ -72,7 +72,7 @@ def taken_over(bot: Bot, user: str, view: PlanView, key: str, values: dict[str, 
     return {}
 
 
-def told(bot: Bot, user: str, view: PlanView, key: str, values: dict[str, str]) -> dict[str, str]:
+def guide(bot: Bot, user: str, view: PlanView, key: str, values: dict[str, str]) -> dict[str, str]:
     """The form: what the planner shall do."""
-    guided(bot, user, view, values["text"], key=key)
+    give_guidance(bot, user, view, values["text"], key=key)
     return {}

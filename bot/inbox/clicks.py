@@ -11,7 +11,7 @@ from bot.cards.forms import code_form, reject_form
 from bot.cards.save_form import save_form
 from bot.context import Bot
 from bot.inbox.answers import answer
-from bot.inbox.codes import enrolled
+from bot.inbox.codes import demand_factor
 from bot.inbox.home import HOME
 from bot.plans.clarify import asked
 from bot.plans.permits import stricter, timely, today
@@ -19,7 +19,7 @@ from bot.plans.save_runbook import savable
 from bot.policy.authorize import Actor
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed, NotFound
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from storage.safeguards.second_factors import Proof
 
 GONE = "This button does nothing (any more). Please look at the newest card of the plan."
@@ -31,11 +31,11 @@ def on_click(bot: Bot, body: dict[str, Any]) -> str:
     verb, _, choice = body["action"].partition("_")
     if verb not in CLICKS:
         return GONE
-    view, value = looked_up(bot, body)
+    view, value = look_up(bot, body)
     return CLICKS[verb](bot, body, view, value | {"choice": choice})
 
 
-def looked_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]:
+def look_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]:
     """The plan a button speaks of, if the button really is one of ours, in its own place."""
     try:
         value = json.loads(body["value"])
@@ -51,29 +51,31 @@ def looked_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]
 def approve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     actor = bot.demand(body["user"], "approve", view)
     if not view.demands.second_factor:
-        give(bot, actor, view, value)
+        give_approval(bot, actor, view, value)
         return ""
-    _still_open(view, value)
-    enrolled(bot, actor.user)
+    _check_still_open(view, value)
+    demand_factor(bot, actor.user)
     bot.open_view(body["trigger"], code_form(view))
     return ""
 
 
-def give(bot: Bot, actor: Actor, view: PlanView, value: dict[str, Any], proof: Proof | None = None) -> None:
+def give_approval(
+    bot: Bot, actor: Actor, view: PlanView, value: dict[str, Any], proof: Proof | None = None
+) -> None:
     """This person's approval of what they saw: its revision, its digest."""
-    _as_strict(bot, view, actor.user)
+    _refuse_if_stricter(bot, view, actor.user)
     bot.store.approve(
-        view.id, value["r"], meant(view, value), team=actor.team, user=actor.user,
+        view.id, value["r"], digest_meant(view, value), team=actor.team, user=actor.user,
         policy=bot.config.version(), permits=timely(bot, view), held=(*actor.groups,), proof=proof,
     )  # fmt: skip
 
 
-def meant(view: PlanView, value: dict[str, Any]) -> str:
+def digest_meant(view: PlanView, value: dict[str, Any]) -> str:
     """The digest that a button or a form speaks of; the whole of it, if the plan still is that one."""
     return view.digest if view.digest[:PREFIX] == value["d"] else str(value["d"])
 
 
-def _as_strict(bot: Bot, view: PlanView, user: str) -> None:
+def _refuse_if_stricter(bot: Bot, view: PlanView, user: str) -> None:
     """Policy may have been raised since the card was drawn: then the card asks for too little."""
     reason = stricter(today(bot, view.spec, view), view, view.needed) if view.spec else ""
     if reason:
@@ -83,22 +85,22 @@ def _as_strict(bot: Bot, view: PlanView, user: str) -> None:
         )
 
 
-def edit(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+def open_edit_form(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     bot.demand(body["user"], "amend", view)
-    _still_open(view, value)
+    _check_still_open(view, value)
     if view.spec:
         bot.open_view(body["trigger"], edit_form(view, view.spec, bot.catalogue()))
     return ""
 
 
-def reject(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+def open_reject_form(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     bot.demand(body["user"], "reject", view)
-    _still_open(view, value)
+    _check_still_open(view, value)
     bot.open_view(body["trigger"], reject_form(view))
     return ""
 
 
-def clarify(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+def open_clarify_form(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     """The form with everything that is missing before there can be a plan."""
     bot.demand(body["user"], "answer", view)
     form = asked(view)
@@ -108,7 +110,7 @@ def clarify(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any
     return ""
 
 
-def keep(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+def open_save_form(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     """The form that makes a runbook of a plan that went well."""
     bot.demand(body["user"], "save", view)
     if not savable(view):
@@ -123,14 +125,14 @@ def resolve(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any
     return ""
 
 
-def again(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+def request_again(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
     """The same wish once more, as a new plan, asked for by whoever clicked."""
     actor = bot.demand(body["user"], "request", None)
     bot.store.request(view.text, team=actor.team, user=actor.user, channel=view.channel, thread=view.thread)
     return ""
 
 
-def _still_open(view: PlanView, value: dict[str, Any]) -> None:
+def _check_still_open(view: PlanView, value: dict[str, Any]) -> None:
     if view.state != PlanState.proposed:
         raise Conflict(f"Plan {view.id} is {view.state} already; there is nothing left to change.")
     if view.revision != value["r"]:
@@ -142,11 +144,11 @@ def _still_open(view: PlanView, value: dict[str, Any]) -> None:
 
 CLICKS: dict[str, Callable[[Bot, dict[str, Any], PlanView, dict[str, Any]], str]] = {
     "approve": approve,
-    "edit": edit,
-    "reject": reject,
+    "edit": open_edit_form,
+    "reject": open_reject_form,
     "answer": answer,
     "resolve": resolve,
-    "clarify": clarify,
-    "save": keep,
-    "plan": again,
+    "clarify": open_clarify_form,
+    "save": open_save_form,
+    "plan": request_again,
 }

@@ -4,15 +4,15 @@ from bot.context import Bot
 from bot.policy.totp import counter_of
 from storage.database.tables import Factor
 from storage.errors import NotAllowed
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from storage.safeguards.second_factors import LIMIT, Proof
 
 USED = "That code was used already. Please wait for the next one, and try again."
 
 
-def shown(bot: Bot, user: str, view: PlanView, code: str, verb: str) -> Proof:
+def check_code(bot: Bot, user: str, view: PlanView, code: str, verb: str) -> Proof:
     """The proof in a code; NotAllowed with what to do, and the failure on record."""
-    safe, factor = bot.safe, enrolled(bot, user)
+    safe, factor = bot.safe, demand_factor(bot, user)
     if not code.strip() or safe is None:
         raise NotAllowed("Please type the six digits that your authenticator app shows now.")
     counter = counter_of(safe.opened(user, factor.sealed), code, bot.store.clock())
@@ -29,7 +29,7 @@ def shown(bot: Bot, user: str, view: PlanView, code: str, verb: str) -> Proof:
     )
 
 
-def enrolled(bot: Bot, user: str) -> Factor:
+def demand_factor(bot: Bot, user: str) -> Factor:
     """Their second factor, if they have one that can be shown now; NotAllowed with what to do otherwise."""
     if bot.safe is None:
         raise NotAllowed(

@@ -9,9 +9,9 @@ from bot.context import Bot
 from bot.inbox.clicks import on_click
 from bot.inbox.forms import on_filled
 from bot.inbox.home import on_home
-from bot.inbox.replies import BUTTON, on_reply, theme
+from bot.inbox.replies import BUTTON, on_reply, proposal_meant
 from bot.inbox.requests import on_command, on_mention
-from bot.people import Unsure
+from bot.people import Unidentified
 from storage.database.tables import Delivery
 from storage.errors import SignoffError
 
@@ -30,7 +30,7 @@ def handle_all(bot: Bot) -> None:
         try:
             with bot.store.handling(delivery.key):
                 answer = handle(bot, delivery)
-        except Unsure as error:
+        except Unidentified as error:
             if bot.store.clock() - delivery.received_at < PATIENCE:
                 continue
             answer = str(error)
@@ -46,7 +46,7 @@ def handle(bot: Bot, delivery: Delivery) -> str:
     """Do it; the sentence to the person, if there is one. A bug answers with a number, not with silence."""
     try:
         return HANDLERS[delivery.kind](bot, delivery.body)
-    except Unsure:
+    except Unidentified:
         raise
     except SignoffError as error:
         return str(error)
@@ -61,5 +61,5 @@ def whisper(bot: Bot, delivery: Delivery, text: str) -> None:
     # Direct messages are private already, and a thread there is easily missed.
     thread = "" if body["channel"].startswith("D") else body.get("thread", "")
     place = {"channel": body["channel"], "user": body["user"], "thread": thread}
-    plan_id = theme(bot, body) if delivery.kind in {"mention", "reply"} and text != BUTTON else 0
+    plan_id = proposal_meant(bot, body) if delivery.kind in {"mention", "reply"} and text != BUTTON else 0
     bot.store.whisper(f"answer:{delivery.key}", text=text, plan_id=plan_id, **place)

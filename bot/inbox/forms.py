@@ -6,30 +6,30 @@ from typing import Any
 from bot.cards.edit_form import edit_page, edited, field_errors, pages
 from bot.cards.forms import read_values
 from bot.context import Bot
-from bot.inbox.answers import taken_over, told
-from bot.inbox.clicks import give, meant
-from bot.inbox.codes import shown
-from bot.inbox.replies import planned
-from bot.inbox.requests import ask, stopping
-from bot.people import Unsure
+from bot.inbox.answers import guide, take_over
+from bot.inbox.clicks import digest_meant, give_approval
+from bot.inbox.codes import check_code
+from bot.inbox.replies import plan_by_runbook
+from bot.inbox.requests import ask, stop_scope
+from bot.people import Unidentified
 from bot.planner.edits.changes import joined
 from bot.planner.runbooks.book import NoPlan
-from bot.plans.amend import put
+from bot.plans.amend import amend
 from bot.plans.clarify import inform
 from bot.plans.save_runbook import save
 from bot.untrusted import clip
 from storage.contract.spec import PlanSpec
 from storage.errors import InvalidPlan, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 
 def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:
     """Errors by field; none means that it was done and committed."""
     with bot.store.coming("form"):
-        return taken(bot, user, form, read_values(form))
+        return take(bot, user, form, read_values(form))
 
 
-def onward(bot: Bot, form: dict[str, Any]) -> dict[str, Any]:
+def next_form(bot: Bot, form: dict[str, Any]) -> dict[str, Any]:
     """What comes after a form that was taken: the steps that were chosen; after these, no form at all."""
     if form["callback_id"] != "edit_pages":
         return {"response_action": "clear"} if form["callback_id"] == "edit" else {}
@@ -40,9 +40,9 @@ def onward(bot: Bot, form: dict[str, Any]) -> dict[str, Any]:
     return {"response_action": "push", "view": bot.store.redact.data(made)}
 
 
-def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
-    if form["callback_id"] in FILLED and not coded(form, values):
-        return keep(bot, user, form, values)
+def take(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
+    if form["callback_id"] in FILLED and not needs_code(form, values):
+        return keep_as_delivery(bot, user, form, values)
     try:
         meta = json.loads(form["private_metadata"])
         view = bot.store.view(int(meta["p"]))
@@ -50,12 +50,12 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
             return ANSWERS[form["callback_id"]](bot, user, view, str(meta["s"]), values)
         if form["callback_id"] in FACTS:
             return FACTS[form["callback_id"]](bot, user, view, values)
-        if coded(form, values):
+        if needs_code(form, values):
             given = {"r": int(meta["r"]), "d": str(meta["d"])}
-            return confirm(bot, user, view, given, values["code"], form["callback_id"])
-        done = {"edit": amend, "edit_pages": turn, "reject": reject}[form["callback_id"]]
+            return confirm_with_code(bot, user, view, given, values["code"], form["callback_id"])
+        done = {"edit": edit, "edit_pages": choose_page, "reject": reject}[form["callback_id"]]
         return done(bot, user, view, int(meta["r"]), values)
-    except Unsure as error:
+    except Unidentified as error:
         bot.store.refuse(0, form["callback_id"], user=user, reason=str(error))
         return {next(iter(values)): str(error)}
     except SignoffError as error:
@@ -64,37 +64,38 @@ def taken(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> 
         return {next(iter(values), "form"): "This form is not one of mine any more. Please open it again."}
 
 
-def coded(form: dict[str, Any], values: dict[str, str]) -> bool:
+def needs_code(form: dict[str, Any], values: dict[str, str]) -> bool:
     """Whether something is proved with a code: that is done in the ack, since the code is kept nowhere."""
     asked = form["callback_id"] in {"code", "review", "glass"} and "code" in values
     return asked and values.get("choice", "approve") == "approve"
 
 
-def confirm(
+def confirm_with_code(
     bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str, form: str
 ) -> dict[str, str]:
     try:
-        shatter(bot, user, view, value, code) if form == "glass" else agree(bot, user, view, value, code)
-    except Unsure:
+        act = override_with_code if form == "glass" else approve_with_code
+        act(bot, user, view, value, code)
+    except Unidentified:
         raise
     except SignoffError as error:
         return {"code": str(error)}
     return {}
 
 
-def agree(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str) -> None:
+def approve_with_code(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str) -> None:
     actor = bot.demand(user, "approve", view)
-    give(bot, actor, view, value, shown(bot, user, view, code, "approve"))
+    give_approval(bot, actor, view, value, check_code(bot, user, view, code, "approve"))
 
 
-def shatter(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str) -> None:
+def override_with_code(bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str) -> None:
     """The second step of breaking the glass, for what the form showed."""
     bot.demand(user, "break_glass", view)
-    proof = shown(bot, user, view, code, "break_glass")
-    bot.store.confirm_glass(view.id, meant(view, value), user=user, proof=proof)
+    proof = check_code(bot, user, view, code, "break_glass")
+    bot.store.confirm_glass(view.id, digest_meant(view, value), user=user, proof=proof)
 
 
-def keep(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
+def keep_as_delivery(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
     """A form is a delivery like any other: its row is committed before the ack, and handled once."""
     if not values.get("text", "").strip() and values.get("choice") != "approve":
         return {"text": "Please say it in a few words; the people concerned read this."}
@@ -110,20 +111,20 @@ def on_filled(bot: Bot, body: dict[str, Any]) -> str:
     return FILLED[body["form"]](bot, body)
 
 
-def wished(bot: Bot, body: dict[str, Any]) -> str:
+def request_wish(bot: Bot, body: dict[str, Any]) -> str:
     return ask(bot, body["text"], body)
 
 
-def halted(bot: Bot, body: dict[str, Any]) -> str:
-    return stopping(bot, f"everything {body['text']}", body)
+def stop_everything(bot: Bot, body: dict[str, Any]) -> str:
+    return stop_scope(bot, f"everything {body['text']}", body)
 
 
-def reviewed(bot: Bot, body: dict[str, Any]) -> str:
+def decide(bot: Bot, body: dict[str, Any]) -> str:
     """Approve or reject what was shown in the form: its revision, its digest."""
     view, meta = bot.store.view(int(body["meta"]["p"])), body["meta"]
     if body["choice"] == "approve":
         actor = bot.demand(body["user"], "approve", view)
-        give(bot, actor, view, {"r": int(meta["r"]), "d": str(meta["d"])})
+        give_approval(bot, actor, view, {"r": int(meta["r"]), "d": str(meta["d"])})
         return f"You approved plan {view.id}, revision {meta['r']}."
     actor = bot.demand(body["user"], "reject", view)
     bot.store.reject(view.id, int(meta["r"]), user=actor.user, reason=body["text"])
@@ -131,34 +132,34 @@ def reviewed(bot: Bot, body: dict[str, Any]) -> str:
 
 
 FACTS = {"clarify": inform, "save": save}
-FILLED = {"wish": wished, "halt": halted, "review": reviewed}
+FILLED = {"wish": request_wish, "halt": stop_everything, "review": decide}
 
 
-ANSWERS = {"take_over": taken_over, "guide": told}
+ANSWERS = {"take_over": take_over, "guide": guide}
 
 
-def amend(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
-    spec = current(bot, user, view, revision)
+def edit(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
+    spec = demand_current(bot, user, view, revision)
     draft = edited(spec, values, bot.catalogue())
     if wish := values.get("add", "").strip():
         try:
-            draft = joined(draft, planned(bot, wish))
+            draft = joined(draft, plan_by_runbook(bot, wish))
         except NoPlan as error:
             return {"add": clip(str(error), 150)}
     try:
-        put(bot, user, view, spec, draft)
+        amend(bot, user, view, spec, draft)
     except InvalidPlan as error:
         return field_errors(error.issues, draft, values)
     return {}
 
 
-def turn(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
+def choose_page(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
     """Which steps of a long plan shall be changed: they come in the next form."""
-    found = pages(current(bot, user, view, revision), bot.catalogue())
+    found = pages(demand_current(bot, user, view, revision), bot.catalogue())
     return {} if values["page"] in map(str, range(len(found))) else {"page": "Please choose one of these."}
 
 
-def current(bot: Bot, user: str, view: PlanView, revision: int) -> PlanSpec:
+def demand_current(bot: Bot, user: str, view: PlanView, revision: int) -> PlanSpec:
     """The plan as the form showed it, if this person may change it and nobody did so meanwhile."""
     bot.demand(user, "amend", view)
     if view.spec is None:

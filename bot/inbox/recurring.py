@@ -21,7 +21,7 @@ USAGE = (
 )
 
 
-def every(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def set_up(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """Set up a recurring plan. Nothing is approved by that: each run asks, or a standing approval speaks."""
     now = bot.store.clock()
     if len(rest) > LONGEST:
@@ -39,9 +39,9 @@ def every(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     )
 
 
-def schedules(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def look_after(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     if not rest:
-        lines = [_line(one, bot.store.standings(one.id or 0)) for one in bot.store.recurring()]
+        lines = [_line(one, bot.store.standings(one.id)) for one in bot.store.recurring()]
         return "\n".join(lines) or "Nothing recurs yet. For example: `/plan every weekday at 02:00 …`."
     found = re.match(r"^(pause|resume|remove|approve) #?(\d{1,9})\b(.*)$", rest.strip(), re.I)
     if not found:
@@ -59,26 +59,26 @@ def _line(one: Recurring, standings: list[Standing]) -> str:
     return f"{line} · {stands}" if stands else line
 
 
-def _own(bot: Bot, one: Recurring, user: str) -> None:
+def _demand_owner(bot: Bot, one: Recurring, user: str) -> None:
     """Whoever set it up may stop it; so may approvers and admins."""
     bot.demand(user, "request" if one.user == user else "tend", None)
 
 
 def _pause(bot: Bot, one: Recurring, more: str, user: str) -> str:
-    _own(bot, one, user)
+    _demand_owner(bot, one, user)
     bot.store.pause(one, user=user)
     return f"Recurring plan {one.id} is paused."
 
 
 def _resume(bot: Bot, one: Recurring, more: str, user: str) -> str:
-    _own(bot, one, user)
+    _demand_owner(bot, one, user)
     run = next_run(one.cron, one.zone, bot.store.clock())
     bot.store.unpause(one, user=user, next_at=run.at)
     return f"Recurring plan {one.id} goes on. Next: {spoken(run.at, one.zone)}."
 
 
 def _remove(bot: Bot, one: Recurring, more: str, user: str) -> str:
-    _own(bot, one, user)
+    _demand_owner(bot, one, user)
     bot.store.retire(one, user=user)
     return f"Recurring plan {one.id} is removed. Plans that it has asked for stay as they are."
 

@@ -9,15 +9,15 @@ from bot.cards.forms import glass_form
 from bot.cards.phrases import openings, standing, timing, title
 from bot.cards.tasks import counted, stretch
 from bot.context import Bot
-from bot.inbox.codes import enrolled
-from bot.inbox.recurring import every, schedules
-from bot.inbox.replies import change, on_reply, plannable, theme, words
-from bot.planner.edits.grammar import Unclear
+from bot.inbox.codes import demand_factor
+from bot.inbox.recurring import look_after, set_up
+from bot.inbox.replies import change, on_reply, plannable, proposal_meant, words
+from bot.planner.edits.grammar import NotUnderstood
 from bot.plans.override import break_glass, confirms
 from bot.untrusted import clip
 from storage.contract.states import PlanState
 from storage.errors import SignoffError
-from storage.safeguards.stops import EVERYTHING
+from storage.settling.starting import EVERYTHING
 
 LONGEST = 2000
 EXAMPLES = 6  # in the help
@@ -27,8 +27,8 @@ SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+|all changes|change
 
 def on_command(bot: Bot, body: dict[str, Any]) -> str:
     """`/plan …`: one of our own words, or a wish; then the card is the answer."""
-    word, rest = first(body["text"])
-    return do(bot, word, rest, body) if own(word, rest) else ask(bot, body["text"], body)
+    word, rest = split_word(body["text"])
+    return do(bot, word, rest, body) if is_own_word(word, rest) else ask(bot, body["text"], body)
 
 
 def do(bot: Bot, word: str, rest: str, body: dict[str, Any]) -> str:
@@ -38,19 +38,19 @@ def do(bot: Bot, word: str, rest: str, body: dict[str, Any]) -> str:
     return WORDS[word](bot, rest, body)
 
 
-def first(text: str) -> tuple[str, str]:
+def split_word(text: str) -> tuple[str, str]:
     """The first word, as it is looked up, and the rest."""
     word, _, rest = text.strip().partition(" ")
     return word.lower().rstrip("!?.,:"), rest.strip()
 
 
-def own(word: str, rest: str) -> bool:
+def is_own_word(word: str, rest: str) -> bool:
     """Whether this is said to us: `list` is, "list the backups of auth_prod" is a wish."""
     bare = {*re.findall(r"\w+", rest.lower())} <= NOISE
     return word in WORDS and (word not in BARE or bare) and (word != "show" or " " not in rest)
 
 
-def plainly(word: str, rest: str) -> bool:
+def is_no_wish(word: str, rest: str) -> bool:
     """Whether it cannot be a wish: beside `/plan`, "cancel 7" is ours, and "stop auth-service" is not."""
     if word in {"stop", "resume"}:
         return bool(SCOPE.match(rest)) or (word == "resume" and not rest)
@@ -60,18 +60,20 @@ def plainly(word: str, rest: str) -> bool:
 def on_mention(bot: Bot, body: dict[str, Any]) -> str:
     """`@Signoff <request>`, a direct message, or "Plan this": as the command, in its thread."""
     said = words(body)
-    word, rest = first(said)
-    if "ts" in body and own(word, rest) and plainly(word, rest):  # "Plan this" plans, whatever it is
+    word, rest = split_word(said)
+    # "Plan this" plans, whatever it is.
+    if "ts" in body and is_own_word(word, rest) and is_no_wish(word, rest):
         return do(bot, word, rest, body)
-    return to_plan(bot, plan_id, body) if (plan_id := theme(bot, body)) else ask(bot, said, body)
+    plan_id = proposal_meant(bot, body)
+    return change_or_ask(bot, plan_id, body) if plan_id else ask(bot, said, body)
 
 
-def to_plan(bot: Bot, plan_id: int, body: dict[str, Any]) -> str:
+def change_or_ask(bot: Bot, plan_id: int, body: dict[str, Any]) -> str:
     """Said to us in the thread of a proposal: a change of it, or a wish of its own."""
     bot.demand(body["user"], "amend", bot.store.view(plan_id))
     try:
         return change(bot, body)
-    except Unclear:
+    except NotUnderstood:
         return ask(bot, words(body), body) if plannable(bot, words(body)) else on_reply(bot, body)
 
 
@@ -88,7 +90,7 @@ def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
     return ""
 
 
-def helping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def say_help(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     books = bot.usable()
     examples = "".join(f"• `/plan {book.examples[0]}`\n" for book in books[:EXAMPLES])
     more = f"• … and {len(books) - EXAMPLES} more: `/plan runbooks`\n" if len(books) > EXAMPLES else ""
@@ -103,7 +105,7 @@ def helping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     )
 
 
-def listing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def list_plans(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     now = bot.store.clock()
     plans = [v for v in bot.store.recent(50) if v.revision or v.state != PlanState.cancelled]
     lines = [f"• {v.id}: {escape(v.spec.goal if v.spec else v.text)} — {escape(standing(v, now))}"
@@ -114,8 +116,8 @@ def listing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     return "\n".join(lines) or "There are no plans yet."
 
 
-def showing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
-    view, now = bot.store.view(number(rest)), bot.store.clock()
+def show_plan(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    view, now = bot.store.view(read_number(rest)), bot.store.clock()
     goal = view.spec.goal if view.spec else view.text
     lines = [f"*{view.id}: {escape(goal)}* — {escape(standing(view, now))}"]
     shown = stretch(view.steps, LISTED)
@@ -130,39 +132,39 @@ def showing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def runbooks(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def list_runbooks(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """What can be asked for without a model."""
     lines = [f"• *{escape(book.title)}*: `/plan {escape(str(book.examples[0]))}`" for book in bot.usable()]
     return "\n".join(lines) or "There are no runbooks."
 
 
-def windows(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def list_windows(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """When changes may start, and when nothing may."""
     lines = [f"• {escape(line)}" for line in openings(bot.config, bot.store.clock())]
     return "\n".join(lines) or "There are no maintenance windows and no freezes in signoff.toml."
 
 
-def cancelling(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def cancel_plan(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     which, _, reason = rest.partition(" ")
-    view = bot.store.view(number(which))
+    view = bot.store.view(read_number(which))
     actor = bot.demand(body["user"], "cancel", view)
     if bot.store.cancel(view.id, user=actor.user, reason=reason.strip() or "no reason given"):
         return f"Plan {view.id} is cancelled."
     return f"Plan {view.id} starts nothing more. What runs is told to stop; then the plan is cancelled."
 
 
-def stopping(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def stop_scope(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """The kill switch: admins, with a reason."""
     actor = bot.demand(body["user"], "stop", None)
-    scope, reason = scoped(rest)
+    scope, reason = read_scope(rest)
     if not reason:
         raise SignoffError("Please say why: `/plan stop <reason>`. The channel and the journal keep it.")
-    known(bot, scope)
+    check_scope(bot, scope)
     bot.store.stop(scope, reason=reason, user=actor.user, channel=body["channel"])
     return ""
 
 
-def known(bot: Bot, scope: str) -> None:
+def check_scope(bot: Bot, scope: str) -> None:
     """A mistyped scope would stop nothing, and everybody would believe otherwise."""
     kind, _, name = scope.partition(" ")
     if kind == "plan":
@@ -174,31 +176,31 @@ def known(bot: Bot, scope: str) -> None:
         raise SignoffError(f"I know no environment “{name}”, so nothing was stopped. Known: {there}.")
 
 
-def thanked(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def say_welcome(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     return "You are welcome."
 
 
-def resuming(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def resume_scope(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     actor = bot.demand(body["user"], "resume", None)
-    bot.store.resume(scoped(rest)[0], user=actor.user, channel=body["channel"])
+    bot.store.resume(read_scope(rest)[0], user=actor.user, channel=body["channel"])
     return ""
 
 
-def breaking(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def override(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """In an emergency: where a rule permits it, in two steps, and everybody hears of it."""
     which, _, reason = rest.partition(" ")
-    view, said = bot.store.view(number(which)), " ".join(reason.split())
+    view, said = bot.store.view(read_number(which)), " ".join(reason.split())
     if not (view.demands.second_factor and confirms(view, said)):
         return break_glass(bot, view, body["user"], said)
-    enrolled(bot, bot.demand(body["user"], "break_glass", view).user)
+    demand_factor(bot, bot.demand(body["user"], "break_glass", view).user)
     bot.open_view(body["trigger"], glass_form(view))
     return ""
 
 
-def reviewing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+def record_findings(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """Somebody else has looked at a broken glass."""
     which, _, text = rest.partition(" ")
-    view = bot.store.view(number(which))
+    view = bot.store.view(read_number(which))
     actor = bot.demand(body["user"], "review", view)
     if not text.strip():
         raise SignoffError(f"Please say what you found: `/plan reviewed {view.id} <words>`.")
@@ -206,33 +208,33 @@ def reviewing(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     return f"Plan {view.id} is reviewed. The journal keeps what you found."
 
 
-def scoped(text: str) -> tuple[str, str]:
+def read_scope(text: str) -> tuple[str, str]:
     """(what is meant, the rest); without a word for it, everything."""
     found = SCOPE.match(text)
     return (found[1].lower(), text[found.end() :].strip()) if found else (EVERYTHING, text.strip())
 
 
-def number(text: str) -> int:
+def read_number(text: str) -> int:
     if not text.strip().lstrip("#").isdigit():
         raise SignoffError("Please name the plan by its number, as in `/plan show 7`; `/plan list` has them.")
     return int(text.strip().lstrip("#"))
 
 
 WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
-    "help": helping,
-    **dict.fromkeys(("hi", "hello", "hey"), helping),
-    **dict.fromkeys(("thanks", "thank", "thx"), thanked),
-    "list": listing,
-    "show": showing,
-    "runbooks": runbooks,
-    "windows": windows,
-    "cancel": cancelling,
-    "stop": stopping,
-    "resume": resuming,
-    "break-glass": breaking,
-    "reviewed": reviewing,
-    "every": every,
-    "schedules": schedules,
+    "help": say_help,
+    **dict.fromkeys(("hi", "hello", "hey"), say_help),
+    **dict.fromkeys(("thanks", "thank", "thx"), say_welcome),
+    "list": list_plans,
+    "show": show_plan,
+    "runbooks": list_runbooks,
+    "windows": list_windows,
+    "cancel": cancel_plan,
+    "stop": stop_scope,
+    "resume": resume_scope,
+    "break-glass": override,
+    "reviewed": record_findings,
+    "every": set_up,
+    "schedules": look_after,
 }
 # With more words behind them, they begin a wish.
 BARE = {"help", "list", "runbooks", "windows", "hi", "hello", "hey", "thanks", "thank", "thx"}

@@ -1,1 +1,1 @@
-"""A Slack workspace on localhost: the demo, and the fixture of the end-to-end tests."""
+"""A Slack workspace on localhost, for the demo and the end-to-end tests. Knows nothing of Signoff."""

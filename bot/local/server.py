@@ -12,8 +12,8 @@ from pathlib import Path
 
 from aiohttp import web
 
-from bot.local.api.context import Parts
-from bot.local.api.response_urls import Hooks
+from bot.local.api.parts import Parts
+from bot.local.api.response_urls import ResponseUrls
 from bot.local.client.person import WorkspaceClient
 from bot.local.delivery.courier import Courier
 from bot.local.delivery.payloads import event
@@ -24,11 +24,11 @@ from bot.local.state.files import Files
 from bot.local.state.triggers import Triggers
 from bot.local.state.views import Views
 from bot.local.state.workspace import Workspace
-from bot.local.web.access import Door
+from bot.local.web.access import AccessCheck
 from bot.local.web.admin import AdminApi
 from bot.local.web.control import ControlApi
 from bot.local.web.live import Live
-from bot.local.web.routes import Surface
+from bot.local.web.routes import SlackRoutes
 from bot.local.web.scene import Scene
 
 LARGEST_UPLOAD = 64 * 1024 * 1024
@@ -165,13 +165,14 @@ class LocalSlack:
         self, workspace: Workspace, courier: Courier, faults: Faults, live: Live
     ) -> tuple[web.Application, ControlApi]:
         parts = self._parts(workspace, courier, faults)
-        hooks = Hooks(workspace, self.url)
-        surface = Surface(parts, hooks, bot_token=self.bot_token, app_token=self.app_token)
+        hooks = ResponseUrls(workspace, self.url)
+        surface = SlackRoutes(parts, hooks, bot_token=self.bot_token, app_token=self.app_token)
         acts = Acts(parts, courier, hooks, commands=self._scene.commands, shortcuts=self._scene.shortcuts)
         control = ControlApi(parts, courier, acts, live, self._scene)
         admin = AdminApi(parts, courier, surface.calls)
         app = web.Application(
-            middlewares=[Door(self.port, self.token).guard, surface.refusals], client_max_size=LARGEST_UPLOAD
+            middlewares=[AccessCheck(self.port, self.token).guard, surface.refusals],
+            client_max_size=LARGEST_UPLOAD,
         )
         routes = [*control.routes(), *admin.routes(), *surface.routes()]
         app.add_routes([*routes, web.get("/link/", courier.socket.serve)])

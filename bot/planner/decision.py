@@ -7,7 +7,7 @@ from typing import Literal
 from storage.contract.capability import Document
 from storage.contract.spec import PlanSpec
 from storage.contract.states import StepState
-from storage.reading.views import PlanView, StepView
+from storage.reading.plan_view import PlanView, StepView
 
 Verb = Literal["continue", "retry", "alternative", "simplify", "amend", "ask", "finish", "abort"]
 REVISING: frozenset[Verb] = frozenset({"alternative", "simplify", "amend"})

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from bot.planner.validate import Catalogue, named_checks, validate
-from bot.times import phrases as when
+from bot.times import when
 from storage.config import SignoffConfig
 from storage.contract.capability import Contract
 from storage.contract.spec import PlanSpec, Schedule, StepSpec

@@ -9,10 +9,10 @@ from bot.policy.authorize import only_later, terms
 from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec
 from storage.errors import InvalidPlan, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 
-def put(bot: Bot, user: str, view: PlanView, old: PlanSpec, draft: PlanSpec, *, asked: str = "") -> None:
+def amend(bot: Bot, user: str, view: PlanView, old: PlanSpec, draft: PlanSpec, *, asked: str = "") -> None:
     """Make a person's draft the new revision; InvalidPlan names everything that is wrong with it.
 
     `asked` are the words from which the planner made the draft, if it did.

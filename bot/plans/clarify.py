@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from bot.context import Bot
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.book import Planned, Runbook
-from bot.planner.runbooks.questions import Field, Form, Given, Missing, NoPlan, Unclear, answered
+from bot.planner.runbooks.questions import Field, Form, Given, Missing, NeedsAnswers, NoPlan, answered
 from bot.untrusted import clip, inert
 from storage.errors import Conflict, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 ROUNDS = 3  # forms for one wish; then the words must be others
 PICK = "runbook"
@@ -71,24 +71,25 @@ def _unknown(book: Runbook, field: Field, values: Mapping[str, str]) -> str:
 
 
 def by_runbook(bot: Bot, view: PlanView) -> Planned:
-    """The runbooks' plan; Unclear when facts are missing, or a person must pick one."""
+    """The runbooks' plan; NeedsAnswers when facts are missing, or a person must pick one."""
     known = given(view)
     book = _book(bot, known.runbook)
     try:
         if book and PICK in known.values:
             why = f"{book.title}: please look whether I understood this."
-            raise Unclear(Form(why=why, fields=runbooks.form(book, view.text, bot.config), runbook=book.id))
+            fields = runbooks.form(book, view.text, bot.config)
+            raise NeedsAnswers(Form(why=why, fields=fields, runbook=book.id))
         if book:
             return runbooks.fill(book, view.text, bot.config, known.values)
         return runbooks.plan(view.text, bot.runbooks, bot.config)
     except Missing as error:
-        raise Unclear(Form(why=str(error), fields=error.fields, runbook=error.runbook)) from None
+        raise NeedsAnswers(Form(why=str(error), fields=error.fields, runbook=error.runbook)) from None
     except NoPlan as error:
         if not error.offers:
             raise
         titles = tuple(offer.title for offer in error.offers)
         pick = Field(name=PICK, label="Which of these do you mean?", kind="choice", options=titles)
-        raise Unclear(Form(why=str(error), fields=(pick,))) from None
+        raise NeedsAnswers(Form(why=str(error), fields=(pick,))) from None
 
 
 def _picked(bot: Bot, form: Form, values: Mapping[str, str]) -> Form:

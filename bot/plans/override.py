@@ -11,7 +11,7 @@ from storage.contract.demands import Part
 from storage.contract.spec import UndoSpec
 from storage.contract.states import PlanState
 from storage.errors import NotAllowed, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 CONFIRM = "confirm"
 
@@ -29,7 +29,7 @@ def break_glass(bot: Bot, view: PlanView, user: str, words: str) -> str:
         return ""
     if not words or words.split()[0] == CONFIRM:
         raise SignoffError(f"Please say why: `/plan break-glass {view.id} <reason>`. Everybody reads it.")
-    parts = overridable(bot, view, actor)
+    parts = demand_override(bot, view, actor)
     bot.store.break_glass(view.id, view.digest, parts, user=user, reason=words)
     return (
         f"This would override the {' and the '.join(parts)} for plan {view.id}, revision {view.revision}. "
@@ -38,7 +38,7 @@ def break_glass(bot: Bot, view: PlanView, user: str, words: str) -> str:
     )
 
 
-def overridable(bot: Bot, view: PlanView, actor: Actor) -> list[Part]:
+def demand_override(bot: Bot, view: PlanView, actor: Actor) -> list[Part]:
     """What stands in the way, if a rule lets this person override all of it."""
     standing = dict(in_the_way(bot, view))
     if not standing:

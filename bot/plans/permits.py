@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from bot.context import OUTSIDE, Bot
-from bot.people import Unsure
+from bot.people import Unidentified
 from bot.policy import apply_rules as rules
 from bot.policy.apply_rules import Case
 from bot.policy.authorize import Refused, authorize, terms, who
@@ -15,7 +15,7 @@ from storage.contract.spec import PlanSpec
 from storage.database.tables import Step
 from storage.journal.chain import broken_link
 from storage.plans.lifecycle import Terms
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 logger = logging.getLogger(__name__)
 
@@ -26,10 +26,10 @@ def permit(bot: Bot) -> None:
         view = bot.store.view(step.plan_id)
         reason = obstacle(bot, view, step)
         if reason:
-            bot.store.withhold(step.id or 0, reason, actor="bot")
+            bot.store.withhold(step.id, reason, actor="bot")
         else:
             checked = {"policy": bot.config.version(), "approvers": [*view.approved_by]}
-            bot.store.permit(step.id or 0, actor="bot", checked=checked)
+            bot.store.permit(step.id, actor="bot", checked=checked)
 
 
 def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
@@ -49,7 +49,7 @@ def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
         return stricter(asked, view, len(view.approved_by)) or _unentitled(
             bot, replace(view, demands=asked.demands, needed=asked.needed)
         )
-    except Unsure as error:
+    except Unidentified as error:
         return str(error)
 
 

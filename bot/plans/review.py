@@ -22,7 +22,7 @@ from storage.database.tables import Event
 from storage.errors import Conflict, SignoffError
 from storage.plans.decisions import GUIDE
 from storage.plans.lifecycle import Terms
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 BROKE = "thinking about it broke on my side; the log has the details"
 
@@ -40,7 +40,12 @@ class Work:
 def reviews(bot: Bot) -> list[Work]:
     """The plans that need thought."""
     return [
-        Work(id_, partial(review, look=look), partial(hand_over, look=look), partial(_broken, look=look))
+        Work(
+            id_,
+            partial(review, look=look),
+            partial(hand_over, look=look),
+            partial(_hand_over_after_bug, look=look),
+        )
         for id_, look in bot.store.to_review()
     ]
 
@@ -60,8 +65,8 @@ def review(bot: Bot, plan_id: int, look: int) -> None:
 def carry_out(bot: Bot, view: PlanView, look: int, decision: Decision, ruling: Ruling) -> None:
     """What the gate ruled becomes rows."""
     if ruling.way == "needs_approval" and ruling.spec:
-        said = told(view, decision) | {"changes": [*ruling.changes]}
-        asked = _asked(bot, view, ruling.spec)
+        said = record(view, decision) | {"changes": [*ruling.changes]}
+        asked = _terms(bot, view, ruling.spec)
         bot.store.decide(view.id, look, said, spec=ruling.spec, terms=asked, changes=ruling.changes)
         return
     if ruling.way == "needs_approval":
@@ -71,10 +76,10 @@ def carry_out(bot: Bot, view: PlanView, look: int, decision: Decision, ruling: R
     # Where nothing was tried, the failed step's own message has said it all.
     calm = decision.verb == "ask" and decision.source == "rules" and decision.step and not view.tried
     quiet = bool(calm) or decision.verb == "continue"
-    bot.store.decide(view.id, look, told(view, decision), spec=ruling.spec, changes=changes, quiet=quiet)
+    bot.store.decide(view.id, look, record(view, decision), spec=ruling.spec, changes=changes, quiet=quiet)
 
 
-def guided(bot: Bot, user: str, view: PlanView, text: str, *, key: str = "") -> None:
+def give_guidance(bot: Bot, user: str, view: PlanView, text: str, *, key: str = "") -> None:
     """Give guidance: a person's own words on how a plan that waits for an answer shall go on.
 
     Whoever may answer may do so (NotAllowed otherwise); Conflict when the plan does not wait any more. `key`
@@ -92,10 +97,10 @@ def hand_over(bot: Bot, plan_id: int, why: str, *, look: int) -> None:
     view = bot.store.view(plan_id)
     decision = ask(progress(view), history(bot.store.events(plan_id)), bot.catalogue())
     decision = decision.model_copy(update={"reason": f"{decision.reason} ({why})"})
-    bot.store.decide(plan_id, look, told(view, decision))
+    bot.store.decide(plan_id, look, record(view, decision))
 
 
-def _broken(bot: Bot, plan_id: int, *, look: int) -> None:
+def _hand_over_after_bug(bot: Bot, plan_id: int, *, look: int) -> None:
     """Without any thought, since thinking is what broke."""
     said = {"verb": "ask", "step": "", "reason": BROKE, "source": "rules", "wait": 0.0}
     with suppress(Conflict):  # somebody answered meanwhile
@@ -106,7 +111,7 @@ def ladder(now: Progress) -> Ladder:
     return replace(LADDER, always=now.spec.review == "always")
 
 
-def told(view: PlanView, decision: Decision) -> dict[str, Any]:
+def record(view: PlanView, decision: Decision) -> dict[str, Any]:
     """The decision as the journal keeps it: which one of how many it is on its rung."""
     kept = decision.model_dump(mode="json", exclude={"spec", "options"})
     limit = {"retry": LADDER.retry, "alternative": LADDER.alternative, "simplify": LADDER.simplify}
@@ -154,7 +159,7 @@ def _adviser(bot: Bot, view: PlanView) -> Callable[..., Decision] | None:
     return asked
 
 
-def _asked(bot: Bot, view: PlanView, spec: PlanSpec) -> Terms:
+def _terms(bot: Bot, view: PlanView, spec: PlanSpec) -> Terms:
     """What policy asks; at least one person reads what a planner wants to do beyond its mandate."""
     found = terms(spec, bot.catalogue(), bot.config, authors=(view.requester,), now=bot.store.clock())
     return replace(found, needed=max(found.needed, 1))

@@ -9,22 +9,22 @@ from typing import Any
 
 from bot.context import Bot
 from bot.planner.edits.grammar import examples
-from bot.planner.edits.pointing import Desk
+from bot.planner.edits.pointing import EditContext
 from bot.planner.model.usage import ModelFailed
 from bot.planner.model.wire import Asked, Declined
-from bot.plans.amend import put
+from bot.plans.amend import amend
 from bot.plans.spending import book, over_budget
 from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec
 from storage.database.tables import Delivery
 from storage.errors import Conflict, SignoffError
-from storage.exchange.outbox import THOUGHT
-from storage.reading.views import PlanView
+from storage.exchange.deliveries import THOUGHT
+from storage.reading.plan_view import PlanView
 
 BROKE = "Something broke on my side while I thought about that, and nothing was changed."
 
 
-def ponder(bot: Bot, body: dict[str, Any], view: PlanView, said: str) -> None:
+def keep_for_planner(bot: Bot, body: dict[str, Any], view: PlanView, said: str) -> None:
     """It is heard; the planner's next turn thinks about it."""
     kept = {name: body[name] for name in ("user", "channel", "thread", "ts")}
     facts = kept | {"text": said, "plan": view.id, "revision": view.revision}
@@ -36,15 +36,15 @@ def reword(bot: Bot, plan_id: int, *, asked: Delivery) -> None:
     """The revision that these words ask for, or a sentence to whoever said them."""
     view, body = bot.store.view(plan_id), asked.body
     try:
-        old = _still(bot, view, body)
+        old = _demand_unchanged(bot, view, body)
         spec = _drafted(bot, view, old, body["text"])
         with bot.store.handling(asked.key):
-            put(bot, body["user"], view, old, spec, asked=body["text"])
+            amend(bot, body["user"], view, old, spec, asked=body["text"])
     except Conflict as error:  # somebody was faster
-        unworded(bot, plan_id, str(error), asked=asked)
+        tell_why_not(bot, plan_id, str(error), asked=asked)
 
 
-def unworded(bot: Bot, plan_id: int, why: str, *, asked: Delivery) -> None:
+def tell_why_not(bot: Bot, plan_id: int, why: str, *, asked: Delivery) -> None:
     body = asked.body
     place = {"channel": body["channel"], "user": body["user"], "thread": body["thread"], "plan_id": plan_id}
     with bot.store.handling(asked.key):
@@ -53,11 +53,11 @@ def unworded(bot: Bot, plan_id: int, why: str, *, asked: Delivery) -> None:
         )
 
 
-def broke(bot: Bot, plan_id: int, *, asked: Delivery) -> None:
-    unworded(bot, plan_id, BROKE, asked=asked)
+def tell_it_broke(bot: Bot, plan_id: int, *, asked: Delivery) -> None:
+    tell_why_not(bot, plan_id, BROKE, asked=asked)
 
 
-def _still(bot: Bot, view: PlanView, body: dict[str, Any]) -> PlanSpec:
+def _demand_unchanged(bot: Bot, view: PlanView, body: dict[str, Any]) -> PlanSpec:
     """Meanwhile the plan may have moved, and the person may have lost their right."""
     bot.demand(body["user"], "amend", view)
     if view.spec is None or view.revision != body["revision"]:
@@ -66,16 +66,16 @@ def _still(bot: Bot, view: PlanView, body: dict[str, Any]) -> PlanSpec:
 
 
 def _drafted(bot: Bot, view: PlanView, spec: PlanSpec, text: str) -> PlanSpec:
-    desk = Desk(spec, bot.catalogue(), bot.config, bot.store.clock())
+    about = EditContext(spec, bot.catalogue(), bot.config, bot.store.clock())
     if bot.revise is None or (over := over_budget(bot, view)):
-        raise SignoffError(f"{over if bot.revise else 'There is no planner now.'} {examples(desk)}")
+        raise SignoffError(f"{over if bot.revise else 'There is no planner now.'} {examples(about)}")
     try:
         made = bot.revise(spec, text, partial(book, bot, view))
     except ModelFailed as error:
         why = str(error).partition("\n")[0]
-        raise SignoffError(f"I do not understand that by myself, and: {why} {examples(desk)}") from None
+        raise SignoffError(f"I do not understand that by myself, and: {why} {examples(about)}") from None
     if isinstance(made, Asked):
         raise SignoffError(f"Before I can change it, please say it with this: {' '.join(made.questions)}")
     if isinstance(made, Declined):
-        raise SignoffError(f"I do not change it so: {made.reason} {examples(desk)}")
+        raise SignoffError(f"I do not change it so: {made.reason} {examples(about)}")
     return made.spec

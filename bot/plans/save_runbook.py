@@ -13,7 +13,7 @@ from bot.planner.runbooks.examples import Stage, rehearse
 from bot.planner.runbooks.matching import masked
 from storage.contract.states import PlanState
 from storage.errors import InvalidPlan, SignoffError
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 SHORTEST = 8  # letters of a trigger; shorter words would catch what is meant otherwise
 
@@ -29,7 +29,7 @@ def save(bot: Bot, user: str, view: PlanView, values: dict[str, str]) -> dict[st
     if wrong := _mistakes(bot, name, words):
         return wrong
     try:
-        text = made(bot, view, name, values["title"].strip() or name, words)
+        text = make(bot, view, name, values["title"].strip() or name, words)
     except InvalidPlan as error:
         return {"name": f"This plan cannot become a runbook: {error.issues[0]}"}
     except SignoffError as error:
@@ -37,14 +37,14 @@ def save(bot: Bot, user: str, view: PlanView, values: dict[str, str]) -> dict[st
     book = parse(f"{name}.yml", text)
     if caught := disturbed(bot, book):
         return {"trigger" if words else "name": f"With these words, “{caught}” would mean something else."}
-    kept = written(bot.config.runbooks, f"{name}.yml", text)
+    kept = write(bot.config.runbooks, f"{name}.yml", text)
     bot.store.save(view.id, name, text, user=actor.user, kept=kept)
     if kept:
         bot.runbooks.append(book)
     return {}
 
 
-def made(bot: Bot, view: PlanView, name: str, title: str, words: str) -> str:
+def make(bot: Bot, view: PlanView, name: str, title: str, words: str) -> str:
     """The runbook as YAML; what the planner found on the way is part of it, so nothing is left to find."""
     if view.spec is None or not savable(view):
         raise SignoffError("Only a plan that went well becomes a runbook.")
@@ -65,7 +65,7 @@ def disturbed(bot: Bot, book: Runbook) -> str:
     return next((trial.say for trial in trials if trial.wrong and trial.say not in before), "")
 
 
-def written(folders: Sequence[Path], name: str, text: str) -> bool:
+def write(folders: Sequence[Path], name: str, text: str) -> bool:
     """Put it into the first folder that takes it; what is there is never overwritten."""
     for folder in folders:
         try:

@@ -2,7 +2,7 @@
 
 from bot.context import Bot
 from bot.planner.model.usage import ModelUnavailable, Usage
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 
 def over_budget(bot: Bot, view: PlanView) -> str:

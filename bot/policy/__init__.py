@@ -1,1 +1,1 @@
-"""Who may, and what a plan needs. Pure."""
+"""Who may, what a plan needs, what proves who somebody is. Reads no row and asks no Slack."""

@@ -9,7 +9,7 @@ from bot.planner.validate import Catalogue
 from bot.times.windows import next_opening
 from bot.times.zones import spoken
 from storage.config import SignoffConfig
-from storage.contract.demands import Demands, Glass, Part, Quorum
+from storage.contract.demands import Demands, Overridable, Part, Quorum
 from storage.contract.rules import Over, Rule, fits
 from storage.contract.spec import PlanSpec, StepSpec
 
@@ -83,7 +83,7 @@ def demands(found: Case) -> tuple[Demands, timedelta]:
         authors=bool(requires) and not strict,
         denied=(*(str(rule) for rule in rules if rule.deny), *_unreachable(found, spoken_of)),
         said=tuple(said(rule) for rule in rules if not rule.break_glass),
-        glass=_glass(spoken_of, found.config),
+        glass=_overridable(spoken_of, found.config),
     )
     return made, timedelta(hours=min(hours))
 
@@ -199,7 +199,9 @@ def said(rule: Rule) -> str:
     return f"{rule} ({', '.join(more)})"
 
 
-def _glass(spoken_of: Iterable[tuple[Fact, list[Rule]]], config: SignoffConfig) -> tuple[Glass, ...]:
+def _overridable(
+    spoken_of: Iterable[tuple[Fact, list[Rule]]], config: SignoffConfig
+) -> tuple[Overridable, ...]:
     """What may be overridden, and by whom: only what the rules permit for every changing step."""
     each = [
         {(part, id_) for rule in some if (glass := rule.break_glass)
@@ -208,7 +210,7 @@ def _glass(spoken_of: Iterable[tuple[Fact, list[Rule]]], config: SignoffConfig) 
     ]  # fmt: skip
     common = set.intersection(*each) if each else set()
     return tuple(
-        Glass(part=part, of=(*people,))
+        Overridable(part=part, of=(*people,))
         for part in get_args(Part)
         if (people := sorted(id_ for found, id_ in common if found == part))
     )

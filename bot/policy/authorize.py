@@ -11,7 +11,7 @@ from storage.config import SignoffConfig, is_group
 from storage.contract.demands import Quorum
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.plans.lifecycle import Terms
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ SAID = {"break_glass": "break the glass for", "take_over": "take over a step of"
 
 
 def authorize(actor: Actor, verb: str, plan: PlanView | None, config: SignoffConfig) -> Allowed | Refused:
-    """The only door: every way in asks here."""
+    """Whether this person may do this: the one place that decides, whichever way they came."""
     if actor.barred:
         return Refused(actor.barred)
     if plan is not None and actor.team != plan.team:

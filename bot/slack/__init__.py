@@ -1,1 +1,1 @@
-"""The edge: the only rooms that speak to Slack."""
+"""The edge to Slack: what comes in becomes a row, what rows say is shown. No policy is applied here."""

@@ -10,7 +10,7 @@ from slack_bolt import Ack, App, BoltResponse
 from slack_sdk import WebClient
 
 from bot.context import Bot
-from bot.inbox.forms import on_form, onward
+from bot.inbox.forms import next_form, on_form
 
 logger = logging.getLogger(__name__)
 ANYTHING = re.compile(r".*", re.S)
@@ -29,7 +29,7 @@ def build(client: WebClient, bot: Bot, secret: str = "") -> App:
     @app.view(ANYTHING)
     def submitted(ack: Ack, body: dict[str, Any]) -> None:
         errors = on_form(bot, body["user"]["id"], body["view"])
-        ack(response_action="errors", errors=errors) if errors else ack(**onward(bot, body["view"]))
+        ack(response_action="errors", errors=errors) if errors else ack(**next_form(bot, body["view"]))
 
     @app.error
     def broken(error: Exception) -> BoltResponse:

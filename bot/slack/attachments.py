@@ -8,8 +8,8 @@ from bot.cards.long_plan import in_full, named
 from bot.cards.summary import lengthy, results, results_file
 from bot.cards.timeline import timeline
 from storage.database.tables import Event, Message
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.intention import Intention
+from storage.reading.plan_view import PlanView
 
 LARGEST_LOG = 1_000_000
 
@@ -25,7 +25,7 @@ def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[st
     return [(f"log:{view.id}:{event.seq}:{n}", path) for n, path in enumerate(report.artifacts[:3]) if path]
 
 
-def content(store: Store, message: Message, view: PlanView, artifacts: Path | None) -> tuple[str, bytes]:
+def content(store: Intention, message: Message, view: PlanView, artifacts: Path | None) -> tuple[str, bytes]:
     """The name and bytes of a file: a step's log by its path, or what is made of the plan."""
     if message.text:
         return _log(store, message, artifacts)
@@ -42,7 +42,7 @@ def content(store: Store, message: Message, view: PlanView, artifacts: Path | No
     return name, store.redact.text(text).encode()
 
 
-def _log(store: Store, message: Message, artifacts: Path | None) -> tuple[str, bytes]:
+def _log(store: Intention, message: Message, artifacts: Path | None) -> tuple[str, bytes]:
     text = read_log(message.text, artifacts) if artifacts else ""
     kind = re.sub(r"[^\w-]", "", Path(message.text).stem)[:40] or "log"
     name = message.key.replace("log:", f"{kind}-", 1).replace(":", "-") + ".txt"

@@ -20,8 +20,8 @@ from bot.slack.pace import POST, UPDATE, Pace
 from storage.contract.states import PlanState
 from storage.database.tables import Message
 from storage.errors import SignoffError
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.intention import Intention
+from storage.reading.plan_view import PlanView
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ METHODS = {"home": "views.publish", "whisper": "chat.postEphemeral", "react": "r
 class Outbox:
     """Sends what is due, and remembers what Slack shows."""
 
-    store: Store
+    store: Intention
     client: WebClient
     home: Callable[[str, str], Block] | None = None  # (person, their direct messages) → the home tab
     artifacts: Path | None = None  # where the workers of this machine keep the logs of their steps

@@ -1,1 +1,1 @@
-"""Plain-language times, zones, windows, recurrence. Pure."""
+"""Times as people say them, zones, windows, recurrence. Pure: the clock is passed in."""

@@ -6,7 +6,7 @@ from datetime import date, datetime, time, timedelta
 
 from croniter import CroniterError, croniter
 
-from bot.times.phrases import TIME, time_of
+from bot.times.when import TIME, time_of
 from bot.times.zones import AMBIGUOUS, both, exists, place
 from storage.config import local
 from storage.errors import BadTime

@@ -1,1 +1,1 @@
-"""What the bot does by itself, turn after turn."""
+"""What the bot does by itself, round after round. What people ask for is in inbox."""

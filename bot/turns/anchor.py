@@ -8,7 +8,7 @@ from pathlib import Path
 from storage.audit.export import checkpoint
 from storage.contract.spec import utc
 from storage.errors import Conflict
-from storage.store import Store
+from storage.intention import Intention
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 class Anchor:
     """Where checkpoints go, and who hears when one cannot be made."""
 
-    store: Store
+    store: Intention
     file: Path
     channel: str = ""
     admins: Sequence[str] = ()

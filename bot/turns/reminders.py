@@ -6,11 +6,11 @@ from datetime import datetime, timedelta
 
 from bot.cards.blocks import escape
 from bot.context import Bot
-from bot.people import Unsure
+from bot.people import Unidentified
 from bot.untrusted import clip
 from storage.config import SignoffConfig
 from storage.contract.states import PlanState
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 
 HALF, LATE = 0.5, 0.1  # what is left of a proposal's life when people are reminded, and when others hear
 
@@ -24,7 +24,7 @@ def remind(bot: Bot) -> None:
         try:
             view = bot.store.view(plan_id)
             view = replace(view, approvers=bot.people.expanded(view.approvers))
-        except Unsure:
+        except Unidentified:
             continue  # who is in a group is asked again in the next round
         wanted = {(key, user): text for key, user, text in due(view, bot.config, now)}
         told = bot.store.told(key for key, _ in wanted)

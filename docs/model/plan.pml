@@ -10,7 +10,7 @@
 mtype = { none, planning, proposed, approved, stalled, done, rejected, expired, cancelled,
           pending, running, succeeded, failed, unknown, skipped }
 
-/* The tables of moves. tests/stories/test_formal_model.py compares them with storage/contract/states.py. */
+/* The tables of moves. tests/invariants/test_formal_model.py compares them with storage/contract/states.py. */
 #define MAY_plan_propose  (plan == planning)
 #define DO_plan_propose   plan = proposed
 #define MAY_plan_amend    (plan == proposed)

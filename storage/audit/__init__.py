@@ -1,1 +1,1 @@
-"""The journal for auditors: export, verify, prune."""
+"""The journal for auditors: export, verify, prune. Nothing here writes events of plans."""

@@ -21,7 +21,7 @@ class Quorum(Document):
         return max(0, self.needed - sum(self.general or bool({*self.of} & {*held}) for held in given))
 
 
-class Glass(Document):
+class Overridable(Document):
     """What these people may override in an emergency."""
 
     part: Part
@@ -36,7 +36,7 @@ class Demands(Document):
     authors: bool = False  # they may approve, too
     denied: tuple[str, ...] = ()  # why nobody may approve it
     said: tuple[str, ...] = ()  # what the rules say, each with its reason
-    glass: tuple[Glass, ...] = ()
+    glass: tuple[Overridable, ...] = ()
 
 
 NOTHING = Demands()

@@ -34,12 +34,11 @@ event, log or cache of the engine hears of the statement.
 
 import json
 import re
-from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, NamedTuple
 
 import psycopg
 from pydantic_core import PydanticSerializationError, to_json
@@ -64,6 +63,7 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.types import Boolean, NullType, TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
+from typing_extensions import TypeVar
 
 Convert = Callable[[Any], Any]
 PLACE = re.compile(r"%(?:%|\((\w+)\)s)")  # in one go: "%%(a)s" is a percent sign and no parameter
@@ -128,14 +128,23 @@ def _in_array(element: Among, compiler: SQLCompiler, **options: Any) -> str:
     return f"{value} = ANY({names})"
 
 
-class Prepared:
-    """One statement; `all` reads rows, `run` writes, `many` writes for each set of values."""
+class Returned(NamedTuple):
+    """What a write gives back, where only that counts: its first column."""
 
-    def __init__(self, statement: Select[Any] | UpdateBase) -> None:
-        self._statement = statement
+    value: Any
+
+
+R = TypeVar("R", bound=tuple[Any, ...], default=Returned)
+
+
+class Prepared(Generic[R]):
+    """One statement; `all` reads rows of the type `row`, `run` writes, `many` for each set of values."""
+
+    def __init__(self, statement: Select[Any] | UpdateBase, row: type[R] = Returned) -> None:  # type: ignore[assignment] # a write gives no row, or one that nobody reads
+        self._statement, self._row = statement, row
         self._compiled: dict[str, Compiled] = {}
 
-    def all(self, c: Connection, **values: Any) -> list[Any]:
+    def all(self, c: Connection, **values: Any) -> list[R]:
         compiled, cursor = self.compiled(c), _cursor(c)
         cursor.execute(compiled.sql, compiled.bind(values))
         return compiled.rows(cursor)
@@ -153,11 +162,11 @@ class Prepared:
     def compiled(self, c: Connection) -> "Compiled":
         name = c.dialect.name
         if name not in self._compiled:
-            self._compiled[name] = Compiled(self._statement, c.dialect)
+            self._compiled[name] = Compiled(self._statement, c.dialect, self._row)
         return self._compiled[name]
 
 
-ONE = Prepared(select(literal_column("1").label("one")))
+ONE: Prepared[Returned] = Prepared(select(literal_column("1").label("one")))
 
 
 class Together:
@@ -168,7 +177,7 @@ class Together:
     is answered on the same journey, by the rows as they were before.
     """
 
-    def __init__(self, *, last: Prepared | None = None, **parts: Prepared) -> None:
+    def __init__(self, *, last: Prepared[Any] | None = None, **parts: Prepared) -> None:
         self.parts, self.last = parts, last
         self._known: dict[tuple[tuple[str, int], ...], str] = {}
 
@@ -198,7 +207,7 @@ class Together:
 class Compiled:
     """A statement as one driver takes it. Parameters have numbers in psycopg's, and an order in SQLite's."""
 
-    def __init__(self, statement: Select[Any] | UpdateBase, dialect: Dialect) -> None:
+    def __init__(self, statement: Select[Any] | UpdateBase, dialect: Dialect, row: type[Any]) -> None:
         compiled = statement.compile(dialect=dialect)
         assert isinstance(compiled, SQLCompiler)  # noqa: S101 # for the type checker: it is SQL
         if compiled.post_compile_params:
@@ -210,7 +219,8 @@ class Compiled:
         self.fixed = {name: self._cell(name, bind.value) for name, bind in binds.items() if not bind.required}
         self._number(compiled)
         columns: list[Column[Any]] = [*getattr(statement, "exported_columns", ())]
-        self.shape: Any = namedtuple("Row", [column.key for column in columns])  # type: ignore[misc] # made at run time
+        self.row = row
+        _demand_same_columns(row, [column.key for column in columns])
         self.types = [column.type.dialect_impl(dialect) for column in columns]
         self.results: list[tuple[int, Convert]] | None = None  # known once the driver has named its types
 
@@ -297,7 +307,13 @@ class Compiled:
         cells = list(found)
         for place, convert in results:
             cells[place] = convert(cells[place])
-        return self.shape._make(cells)
+        return self.row._make(cells)
+
+
+def _demand_same_columns(row: type[Any], columns: list[str]) -> None:
+    """A row type is made by position: with other columns it would lie."""
+    if columns and row is not Returned and [*row._fields] != columns:
+        raise TypeError(f"{row.__name__} has {row._fields}, its statement gives {columns}")
 
 
 def _cursor(c: Connection) -> Any:

@@ -1,4 +1,4 @@
-"""The rows. Made and moved only by `Store`; everybody else reads views."""
+"""The rows. Made and moved only in `storage`; cards, planner and terminal read views."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -30,6 +30,11 @@ def moment(**options: Any) -> Any:
     return Field(sa_type=Moment, **options)
 
 
+def numbered() -> Any:
+    """A number that the database gives: rows that were read have it, and a row to be written has none."""
+    return Field(default=None, primary_key=True)
+
+
 def zero() -> Any:
     return Field(default=0, sa_column_kwargs={"server_default": text("0")})
 
@@ -45,7 +50,7 @@ def empty() -> Any:
 class Plan(SQLModel, table=True):
     """One wish and where it stands."""
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = numbered()
     state: PlanState = Field(sa_type=String, index=True)
     version: int = 1  # grows with every move; the card shows one version
     revision: int = 0  # the current revision's number
@@ -93,7 +98,7 @@ class Approval(SQLModel, table=True):
 
     __table_args__ = (UniqueConstraint("plan_id", "revision", "team", "user"),)
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = numbered()
     plan_id: int = Field(foreign_key="plan.id", index=True)
     revision: int
     digest: str
@@ -129,7 +134,7 @@ class Step(SQLModel, table=True):
         Index("ix_step_due_at", "due_at", "id"),
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = numbered()
     plan_id: int = Field(foreign_key="plan.id")
     revision: int
     position: int
@@ -189,7 +194,7 @@ class Target(SQLModel, table=True):
 class Recurring(SQLModel, table=True):
     """A wish that recurs: at which times of which zone, and when next."""
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = numbered()
     state: str  # active, paused, removed
     text: str = Field(sa_type=Text)
     said: str  # how often, in the person's words
@@ -237,7 +242,7 @@ class Stop(SQLModel, table=True):
 class Override(SQLModel, table=True):
     """Somebody broke the glass for one revision; it holds once they have confirmed it."""
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = numbered()
     plan_id: int = Field(foreign_key="plan.id", index=True)
     revision: int
     digest: str
@@ -271,7 +276,7 @@ class Factor(SQLModel, table=True):
 class Spending(SQLModel, table=True):
     """What one call of the model cost; budgets are sums over these rows."""
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = numbered()
     plan_id: int
     user: str
     model: str
@@ -304,7 +309,7 @@ class Event(SQLModel, table=True):
 
     __table_args__ = (UniqueConstraint("plan_id", "seq"),)
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = numbered()
     plan_id: int
     seq: int
     at: datetime = moment()
@@ -334,7 +339,7 @@ class Message(SQLModel, table=True):
         Index("ix_message_stale", "id", sqlite_where=STALE, postgresql_where=STALE),
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = numbered()
     plan_id: int = Field(default=0, index=True)
     key: str
     kind: str

@@ -1,1 +1,1 @@
-"""What lies between the processes and Slack: deliveries, the outbox, capabilities."""
+"""What lies between processes and Slack: deliveries, outbox, capabilities. No verb of a plan."""

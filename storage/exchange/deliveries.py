@@ -1,62 +1,84 @@
-"""What Slack delivers, committed before it is acked. Letters that come at the same time share a commit."""
+"""What Slack delivers, committed before it is acked. What comes at the same time shares a commit."""
 
 from collections import deque
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
 from storage.database.statements import table
 from storage.database.tables import Delivery
-from storage.transaction import Ledger
+from storage.memory import Memory
+from storage.transaction import Transaction
+
+THOUGHT = "revise"  # a delivery that a planner must think about, and nobody else may wait for
 
 
 @dataclass
-class Letter:
+class Arrival:
     """One delivery on its way into the rows; `new` is None until it is there."""
 
     row: dict[str, Any]
     new: bool | None = None
 
 
-class Letters(Ledger):
-    """deliver."""
+class Arrivals:
+    """Takes deliveries in, from many threads at once."""
 
-    def __init__(self, *given: Any, **named: Any) -> None:
-        super().__init__(*given, **named)
-        self._pile, self._counter = deque[Letter](), Lock()
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._waiting, self._writing = deque[Arrival](), Lock()
 
     def deliver(self, key: str, kind: str, body: dict[str, Any]) -> bool:
         """Remember what Slack delivered; False when it was delivered before."""
-        body = body | {"text": self.redact.text(str(body["text"]))} if "text" in body else body
-        letter = Letter({"key": key, "kind": kind, "body": body})
-        self._pile.append(letter)
-        with self._counter:  # whoever is first here writes for all who have come meanwhile
-            if letter.new is None:
-                self._keep(letter)
-        return bool(letter.new)
+        if "text" in body:
+            body = body | {"text": self._memory.redact.text(str(body["text"]))}
+        arrival = Arrival({"key": key, "kind": kind, "body": body})
+        self._waiting.append(arrival)
+        with self._writing:  # whoever is first here writes for all who have come meanwhile
+            if arrival.new is None:
+                self._keep(arrival)
+        return bool(arrival.new)
 
-    def _keep(self, mine: Letter) -> None:
-        taken: list[Letter] = []
+    def _keep(self, mine: Arrival) -> None:
+        taken: list[Arrival] = []
         try:
-            with self._write(urgent=True) as c:
-                taken += [self._pile.popleft() for _ in range(len(self._pile))]
-                found = [self._add(c, letter.row) for letter in taken]
+            with self._memory.write(urgent=True) as t:
+                while self._waiting:
+                    taken.append(self._waiting.popleft())
+                found = [_add(t, arrival.row) for arrival in taken]
         except BaseException:
             # Nothing was committed: the others try again, and ours is not acked, so it must never be kept.
-            taken = taken or [self._pile.popleft() for _ in range(len(self._pile))]
-            self._pile.extendleft(letter for letter in reversed(taken) if letter is not mine)
+            self._waiting.extendleft(reversed(taken))
+            self._waiting.remove(mine)
             raise
-        for letter, new in zip(taken, found, strict=True):
-            letter.new = new
+        for arrival, new in zip(taken, found, strict=True):
+            arrival.new = new
 
-    def _add(self, c: Connection, row: dict[str, Any]) -> bool:
-        """Whether it is new. Two bots may be told the same at the same moment."""
-        number = c.execute(select(func.coalesce(func.max(col(Delivery.id)), 0) + 1)).scalar_one()
-        dialect = sqlite if c.dialect.name == "sqlite" else postgresql
-        query = dialect.insert(table(Delivery)).on_conflict_do_nothing(index_elements=["key"])
-        made = query.values(**row, id=number, received_at=self.clock()).returning(col(Delivery.key))
-        return c.execute(made).first() is not None
+
+def _add(t: Transaction, row: dict[str, Any]) -> bool:
+    """Whether it is new. Two bots may be told the same at the same moment."""
+    number = t.execute(select(func.coalesce(func.max(col(Delivery.id)), 0) + 1)).scalar_one()
+    dialect = sqlite if t.connection.dialect.name == "sqlite" else postgresql
+    query = dialect.insert(table(Delivery)).on_conflict_do_nothing(index_elements=["key"])
+    made = query.values(**row, id=number, received_at=t.clock()).returning(col(Delivery.key))
+    return t.execute(made).first() is not None
+
+
+def unhandled(memory: Memory, *, thought: bool = False) -> list[Delivery]:
+    """Deliveries that nobody has handled, in the order they came: those to think about, or the others."""
+    kind = col(Delivery.kind) == THOUGHT if thought else col(Delivery.kind) != THOUGHT
+    with memory.read() as t:
+        return t.rows(Delivery, col(Delivery.handled_at).is_(None), kind, order=col(Delivery.id))
+
+
+def handled(memory: Memory, key: str) -> None:
+    """Make sure that a delivery counts as handled, where nothing had to be written for it."""
+    with memory.read() as t:
+        if not t.rows(Delivery, col(Delivery.key) == key, col(Delivery.handled_at).is_(None)):
+            return
+    with memory.handling(key), memory.write():
+        pass

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from sqlalchemy import bindparam, insert, select, update
 from sqlmodel import col
@@ -49,10 +49,20 @@ URGENT = frozenset(
         "inform",
     }
 )
+
+
+class Head(NamedTuple):
+    """Where a plan's chain stands, and where its card is."""
+
+    id: int
+    channel: str
+    version: int
+    head: str
+    events: int
+
+
 HEADS = Prepared(
-    select(*(table(Plan).c[name] for name in ("id", "channel", "version", "head", "events"))).where(
-        Among(table(Plan).c.id, "ids")
-    )
+    select(*(table(Plan).c[name] for name in Head._fields)).where(Among(table(Plan).c.id, "ids")), Head
 )
 SET_HEAD = Prepared(
     update(table(Plan))
@@ -92,6 +102,19 @@ class Note:
     event: dict[str, Any] = field(default_factory=dict)  # its row, once it is linked
 
 
+class Linked(Protocol):
+    """A plan's row, by what its chain needs."""
+
+    @property
+    def channel(self) -> str: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def head(self) -> str: ...
+    @property
+    def events(self) -> int: ...
+
+
 @dataclass
 class Chain:
     """A plan's journal while a transaction appends to it."""
@@ -102,7 +125,7 @@ class Chain:
     events: int
 
     @classmethod
-    def of(cls, plan: Any) -> "Chain":
+    def of(cls, plan: Linked) -> "Chain":
         return cls(plan.channel, plan.version, plan.head, plan.events)
 
     def add(self, note: Note, at: datetime) -> None:

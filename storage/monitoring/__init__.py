@@ -1,1 +1,1 @@
-"""What a monitor asks."""
+"""What a monitor asks: health and figures. Nothing here changes a row."""

@@ -14,8 +14,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.exc import DBAPIError
 
 from storage.errors import BadConfig, Unavailable
+from storage.memory import Memory
 from storage.monitoring.metrics import figures, told
-from storage.store import Store
 
 MIGRATIONS = Path(__file__).parents[1] / "database" / "migrations"
 
@@ -58,7 +58,7 @@ class Pulse:
 class Health:
     """What one process answers."""
 
-    store: Store
+    memory: Memory
     pulse: Pulse
 
     def answer(self, path: str) -> tuple[int, str]:
@@ -78,12 +78,12 @@ class Health:
         return _verdict([*self.pulse.late(), *self._behind()])
 
     def _metrics(self) -> tuple[int, str]:
-        return 200, told(figures(self.store))
+        return 200, told(figures(self.memory))
 
     def _behind(self) -> list[str]:
         """Whether the schema is the one of this release."""
-        with self.store._read() as c:
-            found = MigrationContext.configure(c).get_current_revision()
+        with self.memory.read() as t:
+            found = MigrationContext.configure(t.connection).get_current_revision()
         wanted = ScriptDirectory(str(MIGRATIONS)).get_current_head()
         return [] if found == wanted else [f"the schema is at {found}; this release needs {wanted}"]
 

@@ -10,9 +10,9 @@ from sqlmodel import col
 
 from storage.contract.states import BUSY, PlanState
 from storage.database.tables import Attempt, Delivery, Message, Plan, Spending, Step, Stop
-from storage.settling.settle import CURRENT
-from storage.steps.due import PENDING, PERMITTED
-from storage.store import Store
+from storage.memory import Memory
+from storage.settling.frames import CURRENT
+from storage.settling.starting import PENDING, PERMITTED
 
 OUTCOMES = ("succeed", "fail", "retry", "lost", "unknown", "cancel")
 
@@ -28,11 +28,11 @@ class Figure:
     label: str = ""
 
 
-def figures(store: Store) -> list[Figure]:
+def figures(memory: Memory) -> list[Figure]:
     """Everything that a monitor may want to know. Rows are the truth, so every process says the same."""
-    now = store.clock()
-    with store._read() as c:
-        return [*_work(c, now), *_talk(c, now)]
+    now = memory.clock()
+    with memory.read() as t:
+        return [*_work(t.connection, now), *_talk(t.connection, now)]
 
 
 def told(found: Iterable[Figure]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.dialects.postgresql import insert  # SQLite knows its ON CONFLICT, too
 from sqlmodel import col
 
@@ -12,8 +12,10 @@ from storage.contract.states import RECURRING_MOVES, PlanState
 from storage.database.statements import table
 from storage.database.tables import Message, Occurrence, Plan, Recurring, Standing
 from storage.errors import Conflict, NotFound
-from storage.plans.lifecycle import PlanVerbs
-from storage.transaction import rows
+from storage.memory import Memory
+from storage.plans.approvals import record_approval
+from storage.plans.lifecycle import add_request
+from storage.transaction import Transaction
 
 
 @dataclass(frozen=True)
@@ -25,146 +27,162 @@ class Grant:
     until: datetime
 
 
-class Recurrences(PlanVerbs):
-    """recur, run, pass_by, pause, unpause, retire; stand, stand_in, void."""
+def recur(
+    memory: Memory, text: str, *, said: str, cron: str, zone: str, next_at: datetime, team: str, user: str,
+    channel: str,
+) -> int:  # fmt: skip
+    """Remember what recurs; each run is asked for when its time comes."""
+    with memory.write() as t:
+        row = {
+            "state": "active", "text": memory.redact.text(text), "said": said, "cron": cron, "zone": zone,
+            "team": team, "user": user, "channel": channel, "next_at": next_at, "made_at": memory.clock(),
+        }  # fmt: skip
+        made = insert(table(Recurring)).values(**row).returning(table(Recurring).c.id)
+        number = int(t.execute(made).scalar_one())
+        data = {"recurring": number, "text": text, "cron": cron, "zone": zone}
+        t.journal_system("recur", actor=user, data=data)
+        return number
 
-    def recur(
-        self, text: str, *, said: str, cron: str, zone: str, next_at: datetime, team: str, user: str,
-        channel: str,
-    ) -> int:  # fmt: skip
-        """Remember what recurs; each run is asked for when its time comes."""
-        with self._write() as c:
-            row = {
-                "state": "active", "text": self.redact.text(text), "said": said, "cron": cron, "zone": zone,
-                "team": team, "user": user, "channel": channel, "next_at": next_at, "made_at": self.clock(),
-            }  # fmt: skip
-            made = insert(table(Recurring)).values(**row).returning(table(Recurring).c.id)
-            number = int(c.execute(made).scalar_one())
-            data = {"recurring": number, "text": text, "cron": cron, "zone": zone}
-            self._journal_system(c, "recur", actor=user, data=data)
-            return number
 
-    def recurring(self) -> list[Recurring]:
-        """What recurs, or would if it were not paused."""
-        with self._read() as c:
-            return rows(c, Recurring, col(Recurring.state) != "removed", order=col(Recurring.id))
+def recurring(memory: Memory) -> list[Recurring]:
+    """What recurs, or would if it were not paused."""
+    with memory.read() as t:
+        return t.rows(Recurring, col(Recurring.state) != "removed", order=col(Recurring.id))
 
-    def one_recurring(self, number: int) -> Recurring:
-        found = [one for one in self.recurring() if one.id == number]
-        if not found:
-            raise NotFound(f"There is no recurring plan {number}; `/plan schedules` lists them.")
-        return found[0]
 
-    def due_recurring(self) -> list[Recurring]:
-        now = self.clock()
-        with self._read() as c:
-            return rows(c, Recurring, col(Recurring.state) == "active", col(Recurring.next_at) <= now)
+def one_recurring(memory: Memory, number: int) -> Recurring:
+    found = [one for one in recurring(memory) if one.id == number]
+    if not found:
+        raise NotFound(f"There is no recurring plan {number}; `/plan schedules` lists them.")
+    return found[0]
 
-    def run(self, one: Recurring, day: date, next_at: datetime) -> int | None:
-        """Ask for the run of that local date; None when it was asked for before, by anybody."""
-        with self._write() as c:
-            if not self._advance(c, one, next_at) or not self._first(c, one, day):
-                return None
-            wish = {"team": one.team, "user": one.user, "channel": one.channel, "thread": ""}
-            plan_id = self._request(c, one.text, **wish, more={"recurring": one.id, "day": str(day)})
-            mine = (col(Occurrence.recurring_id) == one.id, col(Occurrence.day) == day)
-            c.execute(update(Occurrence).where(*mine).values(plan_id=plan_id))
-            return plan_id
 
-    def pass_by(self, one: Recurring, days: Sequence[date], next_at: datetime, *, question: str) -> None:
-        """Runs that did not come about: never later by themselves; the channel is asked instead."""
-        with self._write() as c:
-            if self._advance(c, one, next_at):
-                for day in days:
-                    self._first(c, one, day)
-                said = [str(day) for day in days]
-                self._journal_system(c, "miss", actor="clock", data={"recurring": one.id, "days": said})
-                self._say(c, one, f"missed:{one.id}:{days[-1]}", question)
+def due_recurring(memory: Memory) -> list[Recurring]:
+    now = memory.clock()
+    with memory.read() as t:
+        return t.rows(Recurring, col(Recurring.state) == "active", col(Recurring.next_at) <= now)
 
-    def pause(self, one: Recurring, *, user: str) -> None:
-        self._turn_to(one, "pause", user, next_at=None)
 
-    def unpause(self, one: Recurring, *, user: str, next_at: datetime) -> None:
-        self._turn_to(one, "unpause", user, next_at=next_at)
+def run(memory: Memory, one: Recurring, day: date, next_at: datetime) -> int | None:
+    """Ask for the run of that local date; None when it was asked for before, by anybody."""
+    with memory.write() as t:
+        if not _advance(t, one, next_at) or not _first(t, one, day):
+            return None
+        wish = {"team": one.team, "user": one.user, "channel": one.channel, "thread": ""}
+        plan_id = add_request(t, one.text, **wish, more={"recurring": one.id, "day": str(day)})
+        mine = (col(Occurrence.recurring_id) == one.id, col(Occurrence.day) == day)
+        t.execute(update(Occurrence).where(*mine).values(plan_id=plan_id))
+        return plan_id
 
-    def retire(self, one: Recurring, *, user: str) -> None:
-        self._turn_to(one, "retire", user, next_at=None)
 
-    def latest_run(self, one: Recurring) -> int:
-        """The plan of its newest run, 0 while there is none."""
-        with self._read() as c:
-            mine = (col(Occurrence.recurring_id) == one.id, col(Occurrence.plan_id) > 0)
-            found = rows(c, Occurrence, *mine, order=col(Occurrence.day).desc(), limit=1)
-            return found[0].plan_id if found else 0
+def pass_by(
+    memory: Memory, one: Recurring, days: Sequence[date], next_at: datetime, *, question: str
+) -> None:
+    """Runs that did not come about: never later by themselves; the channel is asked instead."""
+    with memory.write() as t:
+        if _advance(t, one, next_at):
+            for day in days:
+                _first(t, one, day)
+            said = [str(day) for day in days]
+            t.journal_system("miss", actor="clock", data={"recurring": one.id, "days": said})
+            _say(t, one, f"missed:{one.id}:{days[-1]}", question)
 
-    def stand(self, one: Recurring, grant: Grant, *, team: str, user: str, policy: str) -> None:
-        """One person's yes to several runs of exactly this plan, at exactly these times."""
-        with self._write() as c:
-            mine = (col(Standing.recurring_id) == one.id, col(Standing.user) == user)
-            c.execute(delete(Standing).where(*mine))
-            row = {"cron": one.cron, "zone": one.zone, "digest": grant.digest, "runs_left": grant.runs}
-            row |= {"until": grant.until, "team": team, "policy": policy, "at": self.clock()}
-            c.execute(insert(table(Standing)).values(recurring_id=one.id, user=user, **row))
-            data = {"recurring": one.id, "digest": grant.digest, "runs": grant.runs, "until": grant.until}
-            self._journal_system(c, "stand", actor=user, data=data | {"until": grant.until.isoformat()})
 
-    def standings(self, number: int) -> list[Standing]:
-        with self._read() as c:
-            return rows(c, Standing, col(Standing.recurring_id) == number, order=col(Standing.at))
+def pause(memory: Memory, one: Recurring, *, user: str) -> None:
+    _turn_to(memory, one, "pause", user, next_at=None)
 
-    def stood_for(self) -> list[tuple[int, int]]:
-        """(plan, what recurs) of the proposed runs that somebody's standing approval may cover."""
-        mine = col(Occurrence.recurring_id) == col(Standing.recurring_id)
-        query = select(col(Plan.id), col(Occurrence.recurring_id)).distinct()
-        query = query.join(Occurrence, col(Occurrence.plan_id) == col(Plan.id)).join(Standing, mine)
-        with self._read() as c:
-            return [(a or 0, b) for a, b in c.execute(query.where(col(Plan.state) == PlanState.proposed))]
 
-    def stand_in(
-        self, plan_id: int, revision: int, standing: Standing, *, policy: str, permits: bool,
-        held: Sequence[str] = (),
-    ) -> bool:  # fmt: skip
-        """Count one run of a standing approval as its person's yes; True when it was the last one needed."""
-        with self._write() as c:
-            mine = (
-                col(Standing.recurring_id) == standing.recurring_id, col(Standing.user) == standing.user,
-                col(Standing.digest) == standing.digest, col(Standing.runs_left) > 0,
-                col(Standing.until) > self.clock(),
-            )  # fmt: skip
-            less = update(Standing).where(*mine).values(runs_left=col(Standing.runs_left) - 1)
-            if not c.execute(less).rowcount:
-                raise Conflict("This standing approval has been used up or has ended.")
-            row = {"team": standing.team, "user": standing.user, "policy": policy}
-            more = {"standing": standing.recurring_id, "left": standing.runs_left - 1}
-            return self._approve(c, plan_id, revision, standing.digest, row, held, permits=permits, more=more)
+def unpause(memory: Memory, one: Recurring, *, user: str, next_at: datetime) -> None:
+    _turn_to(memory, one, "unpause", user, next_at=next_at)
 
-    def void(self, number: int, *, reason: str) -> None:
-        """Its standing approvals no longer hold: what they were given for has changed, or policy has."""
-        with self._write() as c:
-            one = rows(c, Recurring, col(Recurring.id) == number)[0]
-            if c.execute(delete(Standing).where(col(Standing.recurring_id) == number)).rowcount:
-                data = {"recurring": number, "reason": reason}
-                self._journal_system(c, "void", actor="rules", data=data)
-                ended = f"The standing approval of recurring plan {number} has ended: {reason}."
-                self._say(c, one, f"void:{number}:{self.clock().isoformat()}", ended)
 
-    def _advance(self, c: Connection, one: Recurring, next_at: datetime) -> bool:
-        same = (col(Recurring.id) == one.id, col(Recurring.next_at) == one.next_at)
-        active = update(Recurring).where(*same, col(Recurring.state) == "active")
-        return bool(c.execute(active.values(next_at=next_at)).rowcount)
+def retire(memory: Memory, one: Recurring, *, user: str) -> None:
+    _turn_to(memory, one, "retire", user, next_at=None)
 
-    def _first(self, c: Connection, one: Recurring, day: date) -> bool:
-        row = {"recurring_id": one.id, "day": day, "plan_id": 0}
-        made = insert(table(Occurrence)).values(**row).on_conflict_do_nothing()
-        return c.execute(made.returning(table(Occurrence).c.day)).first() is not None
 
-    def _turn_to(self, one: Recurring, verb: str, user: str, *, next_at: datetime | None) -> None:
-        before, after = RECURRING_MOVES[verb]
-        with self._write() as c:
-            mine = (col(Recurring.id) == one.id, col(Recurring.state).in_(before))
-            if not c.execute(update(Recurring).where(*mine).values(state=after, next_at=next_at)).rowcount:
-                raise Conflict(f"Recurring plan {one.id} is {one.state}; {verb} is not possible.")
-            self._journal_system(c, verb, actor=user, data={"recurring": one.id})
+def latest_run(memory: Memory, one: Recurring) -> int:
+    """The plan of its newest run, 0 while there is none."""
+    with memory.read() as t:
+        mine = (col(Occurrence.recurring_id) == one.id, col(Occurrence.plan_id) > 0)
+        found = t.rows(Occurrence, *mine, order=col(Occurrence.day).desc(), limit=1)
+        return found[0].plan_id if found else 0
 
-    def _say(self, c: Connection, one: Recurring, key: str, text: str) -> None:
-        self._queue(c, Message(key=key, kind="recurring", channel=one.channel, text=text, user=str(one.id)))
+
+def stand(memory: Memory, one: Recurring, grant: Grant, *, team: str, user: str, policy: str) -> None:
+    """One person's yes to several runs of exactly this plan, at exactly these times."""
+    with memory.write() as t:
+        mine = (col(Standing.recurring_id) == one.id, col(Standing.user) == user)
+        t.execute(delete(Standing).where(*mine))
+        row = {"cron": one.cron, "zone": one.zone, "digest": grant.digest, "runs_left": grant.runs}
+        row |= {"until": grant.until, "team": team, "policy": policy, "at": memory.clock()}
+        t.execute(insert(table(Standing)).values(recurring_id=one.id, user=user, **row))
+        data = {"recurring": one.id, "digest": grant.digest, "runs": grant.runs, "until": grant.until}
+        t.journal_system("stand", actor=user, data=data | {"until": grant.until.isoformat()})
+
+
+def standings(memory: Memory, number: int) -> list[Standing]:
+    with memory.read() as t:
+        return t.rows(Standing, col(Standing.recurring_id) == number, order=col(Standing.at))
+
+
+def stood_for(memory: Memory) -> list[tuple[int, int]]:
+    """(plan, what recurs) of the proposed runs that somebody's standing approval may cover."""
+    mine = col(Occurrence.recurring_id) == col(Standing.recurring_id)
+    query = select(col(Plan.id), col(Occurrence.recurring_id)).distinct()
+    query = query.join(Occurrence, col(Occurrence.plan_id) == col(Plan.id)).join(Standing, mine)
+    with memory.read() as t:
+        return [*map(tuple, t.execute(query.where(col(Plan.state) == PlanState.proposed)))]
+
+
+def stand_in(memory: Memory, plan_id: int, revision: int, standing: Standing, *, policy: str, permits: bool,
+    held: Sequence[str] = (),
+) -> bool:  # fmt: skip
+    """Count one run of a standing approval as its person's yes; True when it was the last one needed."""
+    with memory.write() as t:
+        mine = (
+            col(Standing.recurring_id) == standing.recurring_id, col(Standing.user) == standing.user,
+            col(Standing.digest) == standing.digest, col(Standing.runs_left) > 0,
+            col(Standing.until) > memory.clock(),
+        )  # fmt: skip
+        less = update(Standing).where(*mine).values(runs_left=col(Standing.runs_left) - 1)
+        if not t.execute(less).rowcount:
+            raise Conflict("This standing approval has been used up or has ended.")
+        row = {"team": standing.team, "user": standing.user, "policy": policy}
+        more = {"standing": standing.recurring_id, "left": standing.runs_left - 1}
+        return record_approval(t, plan_id, revision, standing.digest, row, held, permits=permits, more=more)
+
+
+def void(memory: Memory, number: int, *, reason: str) -> None:
+    """Its standing approvals no longer hold: what they were given for has changed, or policy has."""
+    with memory.write() as t:
+        one = t.rows(Recurring, col(Recurring.id) == number)[0]
+        if t.execute(delete(Standing).where(col(Standing.recurring_id) == number)).rowcount:
+            data = {"recurring": number, "reason": reason}
+            t.journal_system("void", actor="rules", data=data)
+            ended = f"The standing approval of recurring plan {number} has ended: {reason}."
+            _say(t, one, f"void:{number}:{memory.clock().isoformat()}", ended)
+
+
+def _advance(t: Transaction, one: Recurring, next_at: datetime) -> bool:
+    same = (col(Recurring.id) == one.id, col(Recurring.next_at) == one.next_at)
+    active = update(Recurring).where(*same, col(Recurring.state) == "active")
+    return bool(t.execute(active.values(next_at=next_at)).rowcount)
+
+
+def _first(t: Transaction, one: Recurring, day: date) -> bool:
+    row = {"recurring_id": one.id, "day": day, "plan_id": 0}
+    made = insert(table(Occurrence)).values(**row).on_conflict_do_nothing()
+    return t.execute(made.returning(table(Occurrence).c.day)).first() is not None
+
+
+def _turn_to(memory: Memory, one: Recurring, verb: str, user: str, *, next_at: datetime | None) -> None:
+    before, after = RECURRING_MOVES[verb]
+    with memory.write() as t:
+        mine = (col(Recurring.id) == one.id, col(Recurring.state).in_(before))
+        if not t.execute(update(Recurring).where(*mine).values(state=after, next_at=next_at)).rowcount:
+            raise Conflict(f"Recurring plan {one.id} is {one.state}; {verb} is not possible.")
+        t.journal_system(verb, actor=user, data={"recurring": one.id})
+
+
+def _say(t: Transaction, one: Recurring, key: str, text: str) -> None:
+    t.queue(Message(key=key, kind="recurring", channel=one.channel, text=text, user=str(one.id)))

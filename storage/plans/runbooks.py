@@ -3,20 +3,17 @@
 from storage.contract.states import PlanState
 from storage.database.tables import Message
 from storage.errors import Conflict
-from storage.plans.lifecycle import PlanVerbs
+from storage.memory import Memory
 
 
-class Saving(PlanVerbs):
-    """save."""
-
-    def save(self, plan_id: int, name: str, text: str, *, user: str, kept: bool) -> None:
-        """Tell the thread of a runbook made from this plan; not `kept` in a folder, it is attached."""
-        with self._write() as c:
-            plan = self._touch(c, plan_id)
-            if (plan.state, plan.outcome) != (PlanState.done, "succeeded"):
-                raise Conflict("Only a plan that went well becomes a runbook.")
-            seq, data = plan.events + 1, {"name": name, "text": text, "kept": kept}
-            self._note(c, plan, "save", actor=user, data=data)
-            if not kept:
-                key = f"runbook:{plan_id}:{seq}"
-                self._queue(c, Message(plan_id=plan_id, key=key, kind="file", channel=plan.channel, seq=seq))
+def save(memory: Memory, plan_id: int, name: str, text: str, *, user: str, kept: bool) -> None:
+    """Tell the thread of a runbook made from this plan; not `kept` in a folder, it is attached."""
+    with memory.write() as t:
+        plan = t.touch(plan_id)
+        if (plan.state, plan.outcome) != (PlanState.done, "succeeded"):
+            raise Conflict("Only a plan that went well becomes a runbook.")
+        seq, data = plan.events + 1, {"name": name, "text": text, "kept": kept}
+        t.note(plan, "save", actor=user, data=data)
+        if not kept:
+            key = f"runbook:{plan_id}:{seq}"
+            t.queue(Message(plan_id=plan_id, key=key, kind="file", channel=plan.channel, seq=seq))

@@ -2,54 +2,42 @@
 
 from typing import Any
 
-from sqlalchemy import Connection
-from sqlmodel import col
-
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport, asks
 from storage.contract.spec import PlanSpec, holds
 from storage.contract.states import PlanState, StepState
-from storage.database.tables import Event, Plan, Step
+from storage.database.tables import Plan, Step
 from storage.errors import Conflict
-from storage.plans.lifecycle import PlanVerbs
-from storage.transaction import rows
+from storage.memory import Memory
+from storage.settling.settle import settle_plans
+from storage.transaction import Transaction
 
 
-class TakeOver(PlanVerbs):
-    """take_over, answer_to."""
+def take_over(memory: Memory, plan_id: int, key: str, *, user: str, text: str, data: dict[str, Any]) -> None:
+    """Count a failed step as done by this person. Its criteria hold for their data as for a worker's."""
+    with memory.write() as t:
+        plan = t.touch(plan_id)
+        step = _left(t, plan, key)
+        if missed := unmet(t.spec(plan), key, data):
+            raise Conflict(f"By what you say, the step would still have failed: {missed}.")
+        report = AnyReport.ok(f"done by <@{user}> by hand: {text}", data).model_dump(mode="json")
+        # Whatever undoes it must know that it has happened, even if no worker ever started it.
+        values = {"attempt": max(step.attempt, 1), "report": memory.redact.data(report), "choice": ""}
+        t.move_step(step, "confirm", **values, ended_at=memory.clock())
+        told = {"step": key, "choice": "take_over", "text": text, "data": data}
+        t.move(plan_id, "answer", actor=user, data=told, reason="", look=0)
+        t.redraw(plan_id, [key])
+        settle_plans(t, plan_id)
 
-    def take_over(self, plan_id: int, key: str, *, user: str, text: str, data: dict[str, Any]) -> None:
-        """Count a failed step as done by this person. Its criteria hold for their data as for a worker's."""
-        with self._write() as c:
-            plan = self._touch(c, plan_id)
-            step = self._left(c, plan, key)
-            if missed := unmet(self._spec(c, plan), key, data):
-                raise Conflict(f"By what you say, the step would still have failed: {missed}.")
-            report = AnyReport.ok(f"done by <@{user}> by hand: {text}", data).model_dump(mode="json")
-            # Whatever undoes it must know that it has happened, even if no worker ever started it.
-            values = {"attempt": max(step.attempt, 1), "report": self.redact.data(report), "choice": ""}
-            self._move_step(c, step, "confirm", **values, ended_at=self.clock())
-            told = {"step": key, "choice": "take_over", "text": text, "data": data}
-            self._move(c, plan_id, "answer", actor=user, data=told, reason="", look=0)
-            self._redraw(c, plan_id, [key])
-            self._settle(c, plan_id)
 
-    def _left(self, c: Connection, plan: Plan, key: str) -> Step:
-        """The failed step that waits for an answer."""
-        if plan.state != PlanState.stalled:
-            raise Conflict(self._why_not(c, plan.id or 0, "taking over"))
-        found = next((s for s in self._steps(c, plan) if s.key == key), None)
-        if found is None or found.state != StepState.failed or asks(found.report):
-            raise Conflict(f"Step {key} is not waiting for somebody to take it over.")
-        return found
-
-    def answer_to(self, plan_id: int, key: str, seq: int) -> Event | None:
-        """What a person answered to what event `seq` told of a step, if they have."""
-        mine = (col(Event.plan_id) == plan_id, col(Event.seq) > seq)
-        answers = col(Event.verb).in_(["answer", "resolve"])
-        with self._read() as c:
-            found = rows(c, Event, *mine, answers, order=col(Event.seq))
-        return next((event for event in found if event.data.get("step") == key), None)
+def _left(t: Transaction, plan: Plan, key: str) -> Step:
+    """The failed step that waits for an answer."""
+    if plan.state != PlanState.stalled:
+        raise Conflict(t.why_not(plan.id, "taking over"))
+    found = next((s for s in t.steps(plan) if s.key == key), None)
+    if found is None or found.state != StepState.failed or asks(found.report):
+        raise Conflict(f"Step {key} is not waiting for somebody to take it over.")
+    return found
 
 
 def unmet(spec: PlanSpec, key: str, data: dict[str, Any]) -> str:

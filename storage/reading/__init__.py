@@ -1,1 +1,1 @@
-"""Views and counts: nothing moves here."""
+"""Views, history and counts. Nothing moves here."""

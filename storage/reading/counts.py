@@ -7,12 +7,11 @@ from datetime import datetime
 from sqlalchemy import func, or_, select
 from sqlmodel import col
 
-from storage.contract.documents import readable
-from storage.contract.spec import PlanSpec
+from storage.contract.spec import PlanSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState
 from storage.database.tables import Event, Plan, Revision, Step
-from storage.settling.settle import CURRENT
-from storage.transaction import Ledger, rows
+from storage.memory import Memory
+from storage.settling.frames import CURRENT
 
 UNDONE = (StepState.pending, StepState.running, StepState.unknown)
 
@@ -26,49 +25,51 @@ class Failure:
     at: datetime
 
 
-class Counts(Ledger):
-    """requested, holders, proposals, failures, resumed, waiting_channels."""
+def requested(memory: Memory, user: str, since: datetime) -> int:
+    """How many plans this person has asked for."""
+    mine = (col(Plan.requester) == user, col(Plan.created_at) > since)
+    with memory.read() as t:
+        return int(t.execute(select(func.count()).select_from(Plan).where(*mine)).scalar_one())
 
-    def requested(self, user: str, since: datetime) -> int:
-        """How many plans this person has asked for."""
-        mine = (col(Plan.requester) == user, col(Plan.created_at) > since)
-        with self._read() as c:
-            return int(c.execute(select(func.count()).select_from(Plan).where(*mine)).scalar_one())
 
-    def holders(self, targets: Collection[str]) -> set[int]:
-        """Approved plans that have yet to touch one of these, or do so now."""
-        wanted = (col(Plan.state).in_(OPEN), col(Step.target).in_(targets), col(Step.state).in_(UNDONE))
-        with self._read() as c:
-            return {*c.execute(select(col(Plan.id)).join(Step, CURRENT).where(*wanted)).scalars()}
+def holders(memory: Memory, targets: Collection[str]) -> set[int]:
+    """Approved plans that have yet to touch one of these, or do so now."""
+    wanted = (col(Plan.state).in_(OPEN), col(Step.target).in_(targets), col(Step.state).in_(UNDONE))
+    with memory.read() as t:
+        return {*t.execute(select(col(Plan.id)).join(Step, CURRENT).where(*wanted)).scalars()}
 
-    def proposals(self) -> dict[int, PlanSpec]:
-        """What waits for approval, by plan."""
-        current = (col(Revision.plan_id) == col(Plan.id)) & (col(Revision.number) == col(Plan.revision))
-        query = select(col(Plan.id), col(Revision.spec)).join(Revision, current)
-        with self._read() as c:
-            found = c.execute(query.where(col(Plan.state) == PlanState.proposed)).all()
-        return {id_: spec for id_, text in found if id_ and (spec := readable(text, ()))}
 
-    def failures(self, since: datetime) -> list[Failure]:
-        """The changes that failed since then, rollbacks aside: they are how a failure is mended."""
-        ended = col(Step.state) == StepState.failed, col(Step.ended_at) > since
-        lost = col(Step.state) == StepState.unknown, col(Step.started_at) > since
-        counted = (col(Step.changes).is_(True), col(Step.undo).is_(False), col(Step.attempt) > 0)
-        when = func.coalesce(col(Step.ended_at), col(Step.started_at))
-        query = select(col(Plan.channel), col(Step.environment), when).join(Step, CURRENT)
-        with self._read() as c:
-            found = c.execute(query.where(*counted, or_(ended[0] & ended[1], lost[0] & lost[1]))).all()
-        return [Failure(channel, environment, at) for channel, environment, at in found]
+def proposals(memory: Memory) -> dict[int, PlanSpec]:
+    """What waits for approval, by plan."""
+    current = (col(Revision.plan_id) == col(Plan.id)) & (col(Revision.number) == col(Plan.revision))
+    query = select(col(Plan.id), col(Revision.spec)).join(Revision, current)
+    with memory.read() as t:
+        found = t.execute(query.where(col(Plan.state) == PlanState.proposed)).all()
+    return {id_: spec for id_, text in found if id_ and (spec := readable(text, ()))}
 
-    def resumed(self, scope: str) -> datetime | None:
-        """When this was last resumed, as far as the newest hundred resumptions tell."""
-        lifted = (col(Event.plan_id) == 0, col(Event.verb) == "resume")
-        with self._read() as c:
-            found = rows(c, Event, *lifted, order=col(Event.seq).desc(), limit=100)
-        return next((event.at for event in found if event.data.get("scope") == scope), None)
 
-    def waiting_channels(self) -> list[str]:
-        """Where there are plans that run, or wait to."""
-        with self._read() as c:
-            query = select(col(Plan.channel)).distinct().where(col(Plan.state) == PlanState.approved)
-            return sorted(c.execute(query).scalars())
+def failures(memory: Memory, since: datetime) -> list[Failure]:
+    """The changes that failed since then, rollbacks aside: they are how a failure is mended."""
+    ended = col(Step.state) == StepState.failed, col(Step.ended_at) > since
+    lost = col(Step.state) == StepState.unknown, col(Step.started_at) > since
+    counted = (col(Step.changes).is_(True), col(Step.undo).is_(False), col(Step.attempt) > 0)
+    when = func.coalesce(col(Step.ended_at), col(Step.started_at))
+    query = select(col(Plan.channel), col(Step.environment), when).join(Step, CURRENT)
+    with memory.read() as t:
+        found = t.execute(query.where(*counted, or_(ended[0] & ended[1], lost[0] & lost[1]))).all()
+    return [Failure(channel, environment, at) for channel, environment, at in found]
+
+
+def resumed(memory: Memory, scope: str) -> datetime | None:
+    """When this was last resumed, as far as the newest hundred resumptions tell."""
+    lifted = (col(Event.plan_id) == 0, col(Event.verb) == "resume")
+    with memory.read() as t:
+        found = t.rows(Event, *lifted, order=col(Event.seq).desc(), limit=100)
+    return next((event.at for event in found if event.data.get("scope") == scope), None)
+
+
+def waiting_channels(memory: Memory) -> list[str]:
+    """Where there are plans that run, or wait to."""
+    with memory.read() as t:
+        query = select(col(Plan.channel)).distinct().where(col(Plan.state) == PlanState.approved)
+        return sorted(t.execute(query).scalars())

@@ -1,1 +1,1 @@
-"""What holds a plan back: the kill switch, second factors, budgets."""
+"""What holds a plan back: the kill switch, second factors, budgets. Policy itself is in the bot."""

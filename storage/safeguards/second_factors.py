@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, insert, update
+from sqlalchemy import delete, insert, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.database.tables import Factor
 from storage.errors import Conflict
-from storage.safeguards.stops import Stops
-from storage.transaction import rows
+from storage.memory import Memory
+from storage.transaction import Transaction
 
 LIMIT = 5  # wrong codes in a row, and nobody's code is taken any more
 
@@ -24,68 +24,72 @@ class Proof:
     failures: int = 0
 
 
-class Factors(Stops):
-    """enrol, unlock, remove / mistake; an approval spends a code."""
+def factor(memory: Memory, user: str) -> Factor | None:
+    with memory.read() as t:
+        return next(iter(t.rows(Factor, col(Factor.user) == user)), None)
 
-    def factor(self, user: str) -> Factor | None:
-        with self._read() as c:
-            return next(iter(rows(c, Factor, col(Factor.user) == user)), None)
 
-    def factors(self) -> list[Factor]:
-        with self._read() as c:
-            return rows(c, Factor, order=col(Factor.user))
+def factors(memory: Memory) -> list[Factor]:
+    with memory.read() as t:
+        return t.rows(Factor, order=col(Factor.user))
 
-    def enrol(self, user: str, sealed: str, counter: int, *, actor: str) -> None:
-        """Remember a sealed secret, once its owner has shown a code of it."""
-        row = {"user": user, "sealed": sealed, "counter": counter, "failures": 0}
-        try:
-            with self._write() as c:
-                c.execute(insert(Factor).values(**row, enrolled_at=self.clock()))
-                self._journal_system(c, "enrol", actor=actor, data={"user": user})
-        except IntegrityError:
-            raise Conflict(
-                f"{user} has a second factor already. `signoff factor remove {user}` removes it; the next "
-                "enrolment makes a new one."
-            ) from None
 
-    def unlock(self, user: str, *, actor: str) -> None:
-        """Codes are taken again."""
-        with self._write() as c:
-            self._one(c, update(Factor).where(col(Factor.user) == user).values(failures=0), user)
-            self._journal_system(c, "unlock", actor=actor, data={"user": user})
+def enrol(memory: Memory, user: str, sealed: str, counter: int, *, actor: str) -> None:
+    """Remember a sealed secret, once its owner has shown a code of it."""
+    row = {"user": user, "sealed": sealed, "counter": counter, "failures": 0}
+    try:
+        with memory.write() as t:
+            t.execute(insert(Factor).values(**row, enrolled_at=memory.clock()))
+            t.journal_system("enrol", actor=actor, data={"user": user})
+    except IntegrityError:
+        raise Conflict(
+            f"{user} has a second factor already. `signoff factor remove {user}` removes it; the next "
+            "enrolment makes a new one."
+        ) from None
 
-    def remove(self, user: str, *, actor: str) -> None:
-        with self._write() as c:
-            self._one(c, delete(Factor).where(col(Factor.user) == user), user)
-            self._journal_system(c, "remove", actor=actor, data={"user": user})
 
-    def mistake(self, plan_id: int, verb: str, *, user: str) -> int:
-        """Put a wrong code on record; how many in a row it makes."""
-        with self._write() as c:
-            plan = self._touch(c, plan_id)
-            more = update(Factor).where(col(Factor.user) == user).values(failures=col(Factor.failures) + 1)
-            count = int(c.execute(more.returning(col(Factor.failures))).scalar() or 0)
-            data = {"verb": verb, "reason": "the code is not right", "failures": count}
-            self._journal(c, plan, "refuse", actor=user, data=data)
-            return count
+def unlock(memory: Memory, user: str, *, actor: str) -> None:
+    """Codes are taken again."""
+    with memory.write() as t:
+        _one(t, update(Factor).where(col(Factor.user) == user).values(failures=0), user)
+        t.journal_system("unlock", actor=actor, data={"user": user})
 
-    def _spend(self, c: Connection, user: str, proof: Proof | None, *, demanded: bool) -> str:
-        """Take a code, here and for good; what was shown, in a word.
 
-        Failures must be as they were when the code was looked at: of many guesses made at the same moment
-        only the first can be the right one.
-        """
-        if proof is None and demanded:
-            raise Conflict("This plan needs a second factor; please use its newest card or form.")
-        if proof is None or proof.kind == "signature":
-            return proof.kind if proof else ""
-        unused = col(Factor.counter) < proof.counter
-        same = col(Factor.failures) == proof.failures
-        spent = update(Factor).where(col(Factor.user) == user, unused, same, col(Factor.failures) < LIMIT)
-        if not c.execute(spent.values(counter=proof.counter, failures=0)).rowcount:
-            raise Conflict("That code was used already. Please wait for the next one, and try again.")
-        return proof.kind
+def remove(memory: Memory, user: str, *, actor: str) -> None:
+    with memory.write() as t:
+        _one(t, delete(Factor).where(col(Factor.user) == user), user)
+        t.journal_system("remove", actor=actor, data={"user": user})
 
-    def _one(self, c: Connection, change: Any, user: str) -> None:
-        if not c.execute(change).rowcount:
-            raise Conflict(f"{user} has no second factor. `signoff factor list` says who has.")
+
+def mistake(memory: Memory, plan_id: int, verb: str, *, user: str) -> int:
+    """Put a wrong code on record; how many in a row it makes."""
+    with memory.write() as t:
+        plan = t.touch(plan_id)
+        more = update(Factor).where(col(Factor.user) == user).values(failures=col(Factor.failures) + 1)
+        count = int(t.execute(more.returning(col(Factor.failures))).scalar() or 0)
+        data = {"verb": verb, "reason": "the code is not right", "failures": count}
+        t.journal(plan, "refuse", actor=user, data=data)
+        return count
+
+
+def spend(t: Transaction, user: str, proof: Proof | None, *, demanded: bool) -> str:
+    """Take a code, here and for good; what was shown, in a word.
+
+    Failures must be as they were when the code was looked at: of many guesses made at the same moment
+    only the first can be the right one.
+    """
+    if proof is None and demanded:
+        raise Conflict("This plan needs a second factor; please use its newest card or form.")
+    if proof is None or proof.kind == "signature":
+        return proof.kind if proof else ""
+    unused = col(Factor.counter) < proof.counter
+    same = col(Factor.failures) == proof.failures
+    spent = update(Factor).where(col(Factor.user) == user, unused, same, col(Factor.failures) < LIMIT)
+    if not t.execute(spent.values(counter=proof.counter, failures=0)).rowcount:
+        raise Conflict("That code was used already. Please wait for the next one, and try again.")
+    return proof.kind
+
+
+def _one(t: Transaction, change: Any, user: str) -> None:
+    if not t.execute(change).rowcount:
+        raise Conflict(f"{user} has no second factor. `signoff factor list` says who has.")

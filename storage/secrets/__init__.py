@@ -1,1 +1,1 @@
-"""What must not be seen: known values and patterns, hidden."""
+"""What must not be seen: known values and patterns, hidden. Where they are hidden, callers say."""

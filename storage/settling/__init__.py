@@ -1,1 +1,1 @@
-"""What follows from the steps as they are. Below the verbs of plans and of steps, for both."""
+"""What follows from the steps as they are, for the verbs of plans and of steps alike. No verbs here."""

@@ -1,1 +1,1 @@
-"""The verbs of a step: what workers may do."""
+"""The verbs of execution: what workers do to steps. Nothing here asks for, approves or permits."""

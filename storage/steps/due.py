@@ -1,16 +1,49 @@
 """Which steps may start now, and with them the documents that they were approved in. Statements only."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from sqlalchemy import BindParameter, Select, and_, bindparam, exists, func, or_, select
+from sqlalchemy import Select, and_, bindparam, func, select
 from sqlmodel import col
 
-from storage.contract.states import PlanState, StepState
 from storage.database.statements import Among, Prepared, table
-from storage.database.tables import Approval, Moment, Override, Plan, Revision, Step, Target
-from storage.safeguards.stops import STOPPED
-from storage.settling.settle import CURRENT
+from storage.database.tables import Approval, Override, Plan, Revision, Step
+from storage.settling.frames import CURRENT
+from storage.settling.starting import PENDING, PERMITTED
+
+
+class DueStep(NamedTuple):
+    """A step that is due; the first one of each plan brings what was approved, as `documented` finds it."""
+
+    id: int
+    plan_id: int
+    revision: int
+    key: str
+    undo: bool
+    digest: str
+    worker: str
+    action: str
+    changes: bool
+    repeat: str
+    timeout: float
+    target: str
+    environment: str
+    attempt: int
+    not_before: datetime | None
+    not_after: datetime | None
+    start_by: datetime | None
+    due_at: datetime
+    basis: str
+    previous: dict[str, Any]
+    spec: str | None  # the revision's document; None where another step of the plan has it
+    spec_digest: str
+    parent: int
+    needed: int
+    approved: str | None  # the document under whose mandate this one was made
+    approved_digest: str | None
+    given: int  # approvals of the digest that counts
+    broken: int  # overrides of its approvals
+
 
 REVISION = table(Revision)
 PARENT = REVISION.alias("parent")  # whose approval counts, for a revision that was made under its mandate
@@ -60,25 +93,8 @@ def documented(steps: Select[Any]) -> Select[Any]:
     )
 
 
-NOW: BindParameter[datetime] = bindparam("now", type_=Moment())
-PENDING = (
-    # Not by an index of states: what is due is read in its order, and no further than there are hands.
-    func.coalesce(col(Plan.state), "") == PlanState.approved,
-    func.coalesce(col(Step.state), "") == StepState.pending,
-    col(Plan.cancelled_by) == "",
-    col(Step.due_at) <= NOW,
-    or_(col(Step.not_before).is_(None), col(Step.not_before) <= NOW),
-    or_(col(Step.start_by).is_(None), col(Step.start_by) >= NOW),
-    ~STOPPED,
-    ~exists().where(col(Target.name) == col(Step.target)),
-)
-PERMITTED = or_(col(Step.changes).is_(False), col(Step.undo).is_(True), col(Step.permit_until) > NOW)
 OFFERED = Among(col(Step.worker).concat(".").concat(col(Step.action)), "offers")
-ROW = tuple(column for column in table(Step).c if column.name != "report")
-CLAIMED = (
-    "id", "plan_id", "revision", "key", "undo", "digest", "worker", "action", "changes", "repeat", "timeout",
-    "target", "environment", "attempt", "not_before", "not_after", "start_by", "due_at", "basis", "previous",
-)  # fmt: skip
+CLAIMED = DueStep._fields[: DueStep._fields.index("spec")]
 WAITING = (
     select(*(table(Step).c[name] for name in CLAIMED))
     .join(Plan, CURRENT)
@@ -86,16 +102,8 @@ WAITING = (
     .order_by(col(Step.due_at), col(Step.id))
     .limit(bindparam("limit"))
 )
-PEEK = Prepared(WAITING)
-DUE = Prepared(documented(WAITING.with_for_update(of=table(Plan), skip_locked=True)))
-THIS = Prepared(documented(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan))))
-UNPERMITTED = Prepared(
-    select(*ROW)
-    .join(Plan, CURRENT)
-    .where(
-        *PENDING,
-        col(Step.changes).is_(True),
-        col(Step.undo).is_(False),
-        col(Step.permit_until) <= NOW,
-    )
+PEEK = Prepared(WAITING.with_only_columns(col(Step.id)))
+DUE = Prepared(documented(WAITING.with_for_update(of=table(Plan), skip_locked=True)), DueStep)
+THIS = Prepared(
+    documented(WAITING.where(col(Step.id) == bindparam("step")).with_for_update(of=table(Plan))), DueStep
 )

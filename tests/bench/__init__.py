@@ -1,0 +1,1 @@
+"""What it costs, each a command, `python -m tests.bench.NAME`; all: `make bench`."""

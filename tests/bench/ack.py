@@ -19,9 +19,9 @@ from bot.local.client.person import Button, WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.local.shapes import TEAM_ID, Delivery, Member
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.bench.engine import Engine
 from tests.support.fakes import CONTRACTS, lasting, plan_spec
+from tests.support.store import Store
 from tests.support.world import bot_process
 
 LIMIT = 300.0  # milliseconds
@@ -97,8 +97,8 @@ def running(store: Store, plans: int) -> None:
     """Until each plan has its running step, and the bot has shown it."""
     wait = "SELECT (SELECT count(*) FROM step WHERE state = 'running')"
     while True:
-        with store._read() as c:
-            if c.exec_driver_sql(wait).scalar_one() == plans:
+        with store.read() as t:
+            if t.connection.exec_driver_sql(wait).scalar_one() == plans:
                 return
         time.sleep(0.2)
 

@@ -26,9 +26,9 @@ from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.database.engine import migrate, open_engine
 from storage.database.tables import Plan, Step
-from storage.store import Store
 from tests.support.fakes import lasting
 from tests.support.postgres import fresh_database, postgres_server
+from tests.support.store import Store
 from workers.base import Context, Params, Report, Worker, action
 from workers.engine.attempt import Attempts
 from workers.engine.carrier import LocalCarrier
@@ -211,10 +211,10 @@ def restart(url: str, home: Path, count: int) -> float:
     engine = Engine(url, home)
     later = {"schedule": {"not_before": wall() + timedelta(days=1)}}
     engine.plan(engine.steps(1, "nothing", chained=False, **later))
-    with engine.store._write() as c:
-        (row,) = engine.store._steps(c, engine.store._plan(c, 1))
-        facts = {k: v for k, v in row._asdict().items() if k not in {"id", "key"}}  # type: ignore[attr-defined] # a row
-        c.execute(insert(Step), [{**facts, "key": f"x{n}"} for n in range(count)])
+    with engine.store.write() as t:
+        (row,) = t.steps(t.plan(1))
+        facts = {k: v for k, v in row.model_dump().items() if k not in {"id", "key"}}
+        t.execute(insert(Step), [{**facts, "key": f"x{n}"} for n in range(count)])
     fresh = Engine(url, home)
     began = time.perf_counter()
     fresh.store.miss()

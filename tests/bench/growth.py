@@ -34,8 +34,8 @@ def grow(engine: Engine, count: int) -> None:
     """That many copies of one finished plan with everything that belongs to it, made by the database."""
     engine.done(engine.plan(engine.steps(1, "nothing", chained=False)))
     dialect = engine.store.engine.dialect.name
-    with engine.store._write() as c:
-        c.execute(text("UPDATE message SET shown = wanted"))
+    with engine.store.write() as t:
+        t.execute(text("UPDATE message SET shown = wanted"))
         for model, keys in KEYS.items():
             columns = [column.name for column in table(model).c if keys.get(column.name, "") is not None]
             copies = [(keys.get(name) or "{key}").format(key=f'm."{name}"') for name in columns]
@@ -43,10 +43,10 @@ def grow(engine: Engine, count: int) -> None:
             rows = f"SELECT {', '.join(copies)} FROM {model.__tablename__} AS m, series"  # noqa: S608 # our own names
             series = SERIES[dialect].format(count=count)
             mine = "WHERE m.plan_id = 1" if "plan_id" in columns else ""
-            c.execute(text(f"INSERT INTO {model.__tablename__} ({names}) {series} {rows} {mine}"))
+            t.execute(text(f"INSERT INTO {model.__tablename__} ({names}) {series} {rows} {mine}"))
         if dialect == "postgresql":
             for name in ("plan", "step"):
-                c.execute(text(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), {count + 1})"))
+                t.execute(text(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), {count + 1})"))
     if dialect == "postgresql":  # which does so by itself before long; nobody does it on SQLite
         with engine.store.engine.begin() as c:
             c.execute(text("ANALYZE"))

@@ -1,4 +1,4 @@
-"""The one door: whatever is registered, in Slack or on the terminal, asks authorize() first."""
+"""Whatever is registered, in Slack or on the terminal, asks authorize() first."""
 
 import argparse
 import ast
@@ -10,7 +10,7 @@ from slack_sdk import WebClient
 from slack_sdk.web import SlackResponse
 
 import bot.__main__ as terminal
-from bot import context as hands
+from bot import context
 from bot.cards.blocks import pack
 from bot.context import Bot
 from bot.inbox.clicks import CLICKS
@@ -22,16 +22,16 @@ from bot.inbox.requests import BARE, WORDS
 from bot.policy.authorize import ROLES, Actor, Allowed, Refused, authorize
 from bot.slack.app import ANYTHING, build
 from storage.config import SignoffConfig
-from storage.errors import SignoffError
-from storage.store import Store
+from storage.errors import NotAllowed, SignoffError
 from tests.support.fakes import NOW, Everybody, demo_config, messages, propose
 from tests.support.places import ROOT
+from tests.support.store import Store
 
 pytestmark = pytest.mark.authorize
 
 
 class Spy:
-    """Counts who came to the door, and lets nobody in."""
+    """Counts who asked, and lets nobody do anything."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -44,7 +44,7 @@ class Spy:
 @pytest.fixture
 def spy(monkeypatch: pytest.MonkeyPatch) -> Spy:
     found = Spy()
-    monkeypatch.setattr(hands, "authorize", found)
+    monkeypatch.setattr(context, "authorize", found)
     return found
 
 
@@ -233,3 +233,20 @@ def test_the_operator_decides_nothing_about_a_plan_but_looks_runs_and_stops() ->
 def test_a_command_that_nobody_listed_is_refused() -> None:
     with pytest.raises(SignoffError, match="You may not"):
         terminal.admit("new")
+
+
+def test_one_person_asks_only_so_often_in_an_hour(lite):
+    config = SignoffConfig.model_validate(
+        {"people": {"approvers": ["BOB"]}, "policy": {"limits": {"plans_per_hour": 2}}}
+    )
+    limited = Bot(lite, config, Everybody(), opened)
+    for _ in range(2):
+        lite.request("x", team="T1", user="ANN", channel="C1")
+
+    with pytest.raises(NotAllowed, match="You have asked for 2 plans within the last hour"):
+        limited.demand("ANN", "request", None)
+
+    assert lite.events(0)[-1].data["verb"] == "request"
+    limited.demand("BOB", "request", None)
+    lite.clock.advance(hours=1)
+    limited.demand("ANN", "request", None)

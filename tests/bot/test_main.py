@@ -20,8 +20,8 @@ from bot.local.shapes import Member
 from storage.clock import wall
 from storage.config import Settings
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.support.fakes import PLAN_JSON
+from tests.support.store import Store
 
 OURS = json.loads(PLAN_JSON)
 WELL_KNOWN = {
@@ -257,9 +257,9 @@ def test_neither_sibling_gets_the_secrets_of_the_other() -> None:
         "AUTH_PROD_URL": "p",
         "KUBECONFIG": "k",
     }
-    bot, hands = siblings(environ)
+    bot, workers = siblings(environ)
 
     assert bot.env.keys() & {"AUTH_PROD_URL", "KUBECONFIG"} == set()
-    assert hands.env.keys() & {"SLACK_BOT_TOKEN", "ANTHROPIC_API_KEY"} == set()
+    assert workers.env.keys() & {"SLACK_BOT_TOKEN", "ANTHROPIC_API_KEY"} == set()
     assert bot.env["SLACK_BOT_TOKEN"] == "b"
-    assert hands.env["AUTH_PROD_URL"] == "p"
+    assert workers.env["AUTH_PROD_URL"] == "p"

@@ -9,7 +9,7 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web import SlackResponse
 
 from bot import people
-from bot.people import People, Unsure, barred
+from bot.people import People, Unidentified, barred
 
 MEMBER = {"id": "UBOB", "team_id": "T1", "deleted": False}
 
@@ -81,7 +81,7 @@ def test_what_slack_does_not_say_is_refused(ask):
     slack = Slack()
     slack.down = "internal_error"
 
-    with pytest.raises(Unsure, match=r"I could not check .* \(internal_error\), so nothing was done"):
+    with pytest.raises(Unidentified, match=r"I could not check .* \(internal_error\), so nothing was done"):
         getattr(People(slack, "T1"), ask)("CBOB")
 
 
@@ -92,7 +92,7 @@ def test_a_group_that_is_not_there_refuses_the_person():
     found._known.clear()
     slack.down = "no_such_subteam"
 
-    with pytest.raises(Unsure):
+    with pytest.raises(Unidentified):
         found.actor("UBOB")
 
 

@@ -5,24 +5,24 @@ from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
-from sqlalchemy import Connection
-
 from bot.context import Bot
 from bot.slack.app import commit
 from storage.contract.report import AnyReport, storable
+from storage.steps import turn
 from storage.steps.claims import Claim, Ending
-from storage.store import Store
+from storage.transaction import Transaction
 from tests.crash import stage
+from tests.support.store import Store
 from workers.engine.attempt import Attempts, Running
 from workers.registry import Registry
 
 
 def effect_before_start(registry: Registry) -> None:
     """The effect happens, and only then START is committed."""
-    take, early = Store._take, dict[tuple[int, int], AnyReport]()
+    take, early = turn.take, dict[tuple[int, int], AnyReport]()
 
-    def eager(store: Store, *given: Any) -> list[Claim]:
-        claims = take(store, *given)
+    def eager(*given: Any) -> list[Claim]:
+        claims = take(*given)
         for claim in claims:
             worker, action, params = registry.action(claim.worker, claim.action)
             context: Any = SimpleNamespace(key=claim.token, attempt=claim.attempt, progress=lambda text: None)
@@ -34,7 +34,7 @@ def effect_before_start(registry: Registry) -> None:
     def act(_: Attempts, running: Running) -> AnyReport:
         return early[running.claim.step_id, running.claim.attempt]
 
-    Store._take = eager  # type: ignore[method-assign] # planted
+    turn.take = eager  # planted
     Attempts._act = act  # type: ignore[method-assign] # planted
 
 
@@ -43,7 +43,7 @@ def retry_unsafe(_: Registry) -> None:
     lose = Store.lose
 
     def again(store: Store, step: Any, *, actor: str, probe: bool) -> None:
-        safe: Any = SimpleNamespace(**step._asdict() | {"repeat": "safe"})
+        safe: Any = SimpleNamespace(**step.model_dump() | {"repeat": "safe"})
         lose(store, safe, actor=actor, probe=probe)
 
     Store.lose = again  # type: ignore[method-assign] # planted
@@ -51,14 +51,14 @@ def retry_unsafe(_: Registry) -> None:
 
 def no_fence(_: Registry) -> None:
     """A report counts for whichever attempt runs now, and nobody looks again before an effect."""
-    finish = Store._finish
+    finish = turn.finish
 
-    def current(store: Store, c: Connection, endings: Sequence[Ending], *given: Any, **named: Any) -> Any:
-        steps = {e.claim.step_id: store._step(c, e.claim.step_id).attempt for e in endings}
+    def current(t: Transaction, endings: Sequence[Ending], *given: Any, **named: Any) -> Any:
+        steps = {e.claim.step_id: t.step(e.claim.step_id).attempt for e in endings}
         now = [replace(e, claim=replace(e.claim, attempt=steps[e.claim.step_id])) for e in endings]
-        return finish(store, c, now, *given, **named)
+        return finish(t, now, *given, **named)
 
-    Store._finish = current  # type: ignore[method-assign] # planted
+    turn.finish = current  # planted
     Store.holds = lambda store, claim: True  # type: ignore[method-assign] # planted
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from storage.database.tables import Event
 from storage.journal.chain import broken_link
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.crash.witness import UNSAFE, VARIANTS, Effect
 
 KINDS = ("lost", "twice", "stuck", "broken")

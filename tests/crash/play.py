@@ -5,10 +5,10 @@ import signal
 import time
 from dataclasses import dataclass, field
 
-from bot.turns.planning import tend
+from bot.turns.rounds import tend
 from storage.contract.states import PlanState
 from storage.database.tables import Event
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.crash.oracle import Fault, Seen, faults
 from tests.crash.stage import Stage
 from tests.support.fakes import targets

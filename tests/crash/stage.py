@@ -14,16 +14,16 @@ from bot.cards.blocks import pack
 from bot.context import Bot
 from bot.inbox.dispatch import handle_all
 from bot.slack.app import commit
-from bot.turns.planning import tend
+from bot.turns.rounds import tend
 from storage.clock import jump, jumping, wall
 from storage.config import People as Named
 from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.conftest import emptied
 from tests.crash.points import Points, WatchedStore
 from tests.crash.witness import Record, Witness, spec
 from tests.support.fakes import TEAM, Everybody, terms
+from tests.support.store import Store
 from workers.engine import clock as clocks
 from workers.engine.attempt import LEASE, Attempts
 from workers.engine.carrier import LocalCarrier

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from storage.journal.chain import broken_link
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.stories.test_readme import DEPLOY, live_version, with_witness
 from tests.support.world import World
 

@@ -1,0 +1,1 @@
+"""Full counts behind short tests, each a command, `python -m tests.proof.NAME`; all: `make proof`."""

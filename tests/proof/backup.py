@@ -19,7 +19,7 @@ from typing import Any
 
 from tests.support.backup_site import back_up, context, fill, good_backups
 from tests.support.postgres import fresh_database, postgres_server
-from workers.builtin.backup.directory import Shelf, whole
+from workers.builtin.backup.directory import BackupDirectory, whole
 
 ENGINE = """
 import sys
@@ -64,17 +64,17 @@ def main() -> int:
 def prove(url: str, home: Path, kills: int, chance: random.Random) -> Tally:
     """Kill that many engines; afterwards one that is left alone makes a good backup of the last step."""
     os.environ["PROOF_URL"] = url
-    shelf, tally = Shelf(home / "backups", "shop"), Tally()
+    backups, tally = BackupDirectory(home / "backups", "shop"), Tally()
     longest = duration(home)
     for number in range(kills):
         key = f"kill-{number}"
         kill(home, key, chance.uniform(0, longest), test=number % 4 == 3)
         tally.kills += 1
-        tally.midway += not any(manifest.key == key for manifest in shelf.manifests())
-        tally.partial += bad(shelf)
+        tally.midway += not any(manifest.key == key for manifest in backups.manifests())
+        tally.partial += bad(backups)
         tally.orphans += survivors(key)
     last = back_up(entry(home), context(home, f"kill-{kills - 1}"), restore_test=True).data
-    tally.partial += bad(shelf) + (not Path(last.path).exists())
+    tally.partial += bad(backups) + (not Path(last.path).exists())
     return tally
 
 
@@ -106,10 +106,10 @@ def started(home: Path, key: str, *, test: bool) -> subprocess.Popen[bytes]:
     return engine
 
 
-def bad(shelf: Shelf) -> int:
+def bad(backups: BackupDirectory) -> int:
     """Files that bear a backup's name and are not what their manifest says."""
-    good = {manifest.file for manifest in shelf.manifests() if whole(manifest)}
-    return len(set(good_backups(shelf.directory)) - good) if shelf.directory.exists() else 0
+    good = {manifest.file for manifest in backups.manifests() if whole(manifest)}
+    return len(set(good_backups(backups.directory)) - good) if backups.directory.exists() else 0
 
 
 def survivors(key: str) -> int:

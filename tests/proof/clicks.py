@@ -17,14 +17,14 @@ from bot.inbox.dispatch import handle_all
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
 from bot.local.shapes import TEAM_ID, Member
-from bot.process import make
+from bot.process import make_bot
 from bot.slack.app import build
 from bot.slack.outbox import Outbox
 from storage.clock import wall
 from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.support.fakes import CONTRACTS, lasting, plan_spec
+from tests.support.store import Store
 
 PEOPLE = 50
 BUTTONS = ("approve", "edit", "reject")
@@ -83,7 +83,7 @@ def crowd(home: Path) -> Iterator[Crowd]:
     with LocalSlack(members=members) as slack:
         client = WebClient(token=slack.bot_token, base_url=slack.api_url, retry_handlers=[])
         config = SignoffConfig.model_validate({"people": {"approvers": users}})
-        bot, outbox = make(Store(engine, wall), client, config)
+        bot, outbox = make_bot(Store(engine, wall), client, config)
         handler = SocketModeHandler(build(client, bot), slack.app_token)
         handler.connect()  # type: ignore[no-untyped-call] # Bolt's adapter carries no types
         slack.client().wait_for_bot()

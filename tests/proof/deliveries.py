@@ -28,8 +28,8 @@ from bot.local.shapes import TEAM_ID, Channel, Member
 from bot.slack.outbox import Outbox
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.support.fakes import CONTRACTS, lasting, plan_spec, real_contracts
+from tests.support.store import Store
 from tests.support.world import bot_process
 
 CHANNELS = 60
@@ -110,8 +110,8 @@ class Storm:
         """Until everything that was delivered is handled, and everything that shall be shown is."""
         end, quiet = time.monotonic() + patience, 0
         while quiet < 20 and time.monotonic() < end:
-            with self.store._read() as c:
-                left = c.exec_driver_sql(
+            with self.store.read() as t:
+                left = t.connection.exec_driver_sql(
                     "SELECT (SELECT count(*) FROM delivery WHERE handled_at IS NULL) + "
                     "(SELECT count(*) FROM message WHERE wanted > shown) + "
                     "(SELECT count(*) FROM plan WHERE state = 'planning')"
@@ -122,8 +122,8 @@ class Storm:
     def count(self) -> dict[str, int]:
         """What is doubled or missing, in the rows and in the workspace."""
         state = self.workspace.state()
-        with self.store._read() as c:
-            plans = Counter(c.exec_driver_sql(ASKED).scalars())
+        with self.store.read() as t:
+            plans = Counter(t.connection.exec_driver_sql(ASKED).scalars())
         keys = Counter(m["metadata"]["event_payload"]["key"] for m in state["messages"] if "metadata" in m)
         cards = sum(1 for key in keys if key.startswith("card:"))
         told = Counter(body["text"] for body in state["ephemerals"])

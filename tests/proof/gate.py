@@ -1,4 +1,4 @@
-"""The long form of stories/test_hostile, two attacks at once: python -m tests.proof.gate [count] [seed]."""
+"""The long form of invariants/test_hostile, attacks by two: python -m tests.proof.gate [count] [seed]."""
 
 import random
 import sys

@@ -21,10 +21,10 @@ from storage.contract.report import AnyReport
 from storage.contract.states import OPEN
 from storage.database.engine import migrate, open_engine
 from storage.steps.claims import Claim
-from storage.store import Store
 from tests.proof.parts.faulty import offered
 from tests.proof.parts.hostile import ADDED, SECRET, Attack, approved, attacks
 from tests.support.fakes import FakeClock
+from tests.support.store import Store
 from tests.support.turning import Effect, Turning, read
 
 

@@ -16,9 +16,9 @@ from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec
 from storage.database.engine import migrate, open_engine
 from storage.steps.claims import Claim
-from storage.store import Store
 from tests.proof.parts.faulty import called, faults, knowing, offered
 from tests.support.fakes import FakeClock
+from tests.support.store import Store
 from tests.support.turning import Turning
 
 TRIES = 4  # a fault that passes by itself has passed when it is tried for the fifth time

@@ -5,10 +5,10 @@ import time
 from collections import Counter
 
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.proof.parts.matrix import KINDS, STATES
 from tests.proof.parts.matrix_stage import ACTS, Stage, trials
 from tests.support.fakes import FakeClock
+from tests.support.store import Store
 
 
 def main() -> int:

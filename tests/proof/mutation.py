@@ -29,7 +29,7 @@ WATCHED: dict[str, tuple[str, ...]] = {
         "storage/secrets/test_redaction.py",
     ),
     "storage.contract.states": (
-        "stories/test_formal_model.py::test_the_model_moves_as_the_code_does",
+        "invariants/test_formal_model.py::test_the_model_moves_as_the_code_does",
         "storage/contract/test_states.py",
     ),
 }

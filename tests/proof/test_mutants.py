@@ -6,6 +6,7 @@ from bot.policy.authorize import Actor, Allowed, authorize
 from storage.config import SignoffConfig
 from tests.proof.mutation import WATCHED, equivalents
 from tests.proof.parts.mutants import install, mutants
+from tests.support.places import ROOT
 
 
 def test_what_is_listed_as_equivalent_is_a_mutant_and_none_is_of_the_door():
@@ -27,3 +28,9 @@ def test_a_mutant_takes_the_place_of_a_function_that_others_have_imported():
     finally:
         authorize.__code__ = right
     assert authorize(barred, "request", None, SignoffConfig()) != Allowed()
+
+
+def test_the_tests_that_must_notice_exist():
+    files = {test.partition("::")[0] for tests in WATCHED.values() for test in tests}
+
+    assert [file for file in files if not (ROOT / "tests" / file).exists()] == []

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from zoneinfo import ZoneInfo, available_timezones
 
-from bot.times.phrases import resolve
 from bot.times.recurrence import next_run
+from bot.times.when import resolve
 from bot.times.windows import next_opening
 from storage.config import Window
 from storage.errors import BadTime

@@ -13,15 +13,15 @@ from bot.planner.model.usage import Usage
 from bot.planner.runbooks.book import Planned
 from bot.plans.permits import permit
 from bot.slack.app import commit
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.audit.export import checkpoint, journal
 from storage.audit.verify import check
 from storage.config import SignoffConfig
 from storage.database.tables import Event
 from storage.steps.claims import report_hash
-from storage.store import Store
-from tests.bot.policy.test_totp import Members, filled
-from tests.support.fakes import NOW, FakeClock, attempts, contract, ok, plan_spec, step, take
+from tests.support.fakes import NOW, Everybody, FakeClock, attempts, contract, ok, plan_spec, step, take
+from tests.support.samples.second_factor import filled
+from tests.support.store import Store
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["BOB"], "admins": ["ROOT"]}})
 SHOWING = contract("deploy", undo="restore", preview=True)
@@ -35,7 +35,7 @@ def bot(lite: Store) -> Bot:
 
     lite.publish([SHOWING])
     lite.adopt(CONFIG.version(), CONFIG.rules(), actor="bot")
-    return Bot(lite, CONFIG, Members(), lambda trigger, view: None, ask_model=model)
+    return Bot(lite, CONFIG, Everybody(), lambda trigger, view: None, ask_model=model)
 
 
 def says(bot: Bot, user: str, text: str) -> None:

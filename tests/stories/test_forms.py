@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from bot.local.client.text import readable
 from bot.policy.totp import DIGITS, PERIOD, Safe, new_key
 from storage.clock import jump
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.support.fake_model import KEY, FakeModel, Reply, fails, says
 from tests.support.world import WITNESS, World, witnessed
 

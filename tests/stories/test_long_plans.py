@@ -9,7 +9,7 @@ from bot.cards.card import card
 from bot.cards.summary import results
 from bot.cards.tasks import stretch
 from bot.cards.thread import message, needless
-from bot.inbox.requests import showing
+from bot.inbox.requests import show_plan
 from bot.local.schema.limits import UPDATE_TEXT, check_message, check_view
 from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
@@ -17,9 +17,7 @@ from bot.slack.attachments import attachments, content
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Message
-from storage.reading.views import PlanView, StepView
-from storage.store import Store
-from tests.bot.cards.test_card import happening, plan_view
+from storage.reading.plan_view import PlanView, StepView
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -36,6 +34,8 @@ from tests.support.fakes import (
     undo,
 )
 from tests.support.room import Room
+from tests.support.samples.cards import happening, plan_view
+from tests.support.store import Store
 
 MANY = 120
 STEPS = [step(f"s{n}", BACKUP, purpose=f"Back up part {n}", parameters={"service": "a"}) for n in range(MANY)]
@@ -128,7 +128,7 @@ def test_a_long_plan_is_edited_part_by_part_and_the_old_buttons_are_dead(room: R
 
 
 def test_a_long_plan_is_shown_in_few_words(room: Room) -> None:
-    said = showing(room.bot, str(room.view().id), {"user": "ANN"})
+    said = show_plan(room.bot, str(room.view().id), {"user": "ANN"})
 
     assert "20. [pending] Back up part 19 (at once)" in said
     assert said.endswith("… of 120 steps: 120 to come. The card's thread has all of them.")

@@ -15,10 +15,10 @@ from bot.local.shapes import Channel, Group, Member
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Event
-from storage.reading.views import PlanView, StepView
-from tests.bot.cards.test_card import plan_view
-from tests.support.browser import chromium, shot
+from storage.reading.plan_view import PlanView, StepView
+from tests.support.browser import shot, visit
 from tests.support.fakes import BACKUP, DEPLOY, NOW, READ, step
+from tests.support.samples.cards import plan_view
 
 pytestmark = pytest.mark.browser
 CHANNEL = "C0OPS"
@@ -61,12 +61,6 @@ def views() -> dict[str, PlanView]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def slack() -> Iterator[LocalSlack]:
     people = [Member("U0ANN", "ann", "Ann Archer"), Member("U0BOB", "bob", "Bob Baker")]
     group = Group("S0ONCALL", "on-call", "On call", ("U0BOB",))
@@ -90,21 +84,19 @@ def post(slack: LocalSlack, view: PlanView) -> None:
 def test_every_state_is_drawn_well(browser: Browser, slack: LocalSlack, state: str) -> None:
     slack.client().clear()
     post(slack, views()[state])
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(slack.page_url)
-    expect(page.get_by_test_id("plan").first).to_contain_text(GOAL)
-    if state == "stalled":
-        page.get_by_test_id("replies").first.click()
-        expect(page.get_by_test_id("thread")).to_contain_text("How things stand")
-        expect(page.get_by_test_id("thread").get_by_role("button", name="Take Over")).to_be_visible()
-    shot(page, f"look-{state}-light")
-    page.emulate_media(color_scheme="dark")
-    shot(page, f"look-{state}-dark")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size({"width": 390, "height": 900})
-    shot(page, f"look-{state}-phone")
-    wide = page.evaluate("document.documentElement.scrollWidth")
-    page.close()
+    with visit(browser, slack.page_url) as page:
+        expect(page.get_by_test_id("plan").first).to_contain_text(GOAL)
+        if state == "stalled":
+            page.get_by_test_id("replies").first.click()
+            expect(page.get_by_test_id("thread")).to_contain_text("How things stand")
+            expect(page.get_by_test_id("thread").get_by_role("button", name="Take Over")).to_be_visible()
+        shot(page, f"look-{state}-light")
+        page.emulate_media(color_scheme="dark")
+        shot(page, f"look-{state}-dark")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 390, "height": 900})
+        shot(page, f"look-{state}-phone")
+        wide = page.evaluate("document.documentElement.scrollWidth")
 
     assert wide <= 390
 
@@ -112,12 +104,10 @@ def test_every_state_is_drawn_well(browser: Browser, slack: LocalSlack, state: s
 def test_the_buttons_of_a_card_are_reached_by_keyboard(browser: Browser, slack: LocalSlack) -> None:
     slack.client().clear()
     post(slack, views()["proposed"])
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(slack.page_url)
-    buttons = [page.locator(f'[data-testid="button"][data-action-id="{name}"]').first for name in DECIDE]
-    buttons[0].focus()
+    with visit(browser, slack.page_url) as page:
+        buttons = [page.locator(f'[data-testid="button"][data-action-id="{name}"]').first for name in DECIDE]
+        buttons[0].focus()
 
-    for button in buttons:
-        expect(button).to_be_focused()
-        page.keyboard.press("Tab")
-    page.close()
+        for button in buttons:
+            expect(button).to_be_focused()
+            page.keyboard.press("Tab")

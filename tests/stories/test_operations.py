@@ -16,10 +16,10 @@ from bot.demo.seed import plant
 from storage.clock import wall
 from storage.contract.capability import Contract
 from storage.database.engine import migrate, open_engine
-from storage.store import Store
 from tests.storage.monitoring.test_health import free_port, get
 from tests.support.carriers import until
 from tests.support.fakes import approve, messages, plan_spec, step, terms
+from tests.support.store import Store
 from tests.support.world import WITNESS, witnessed
 
 pytestmark = pytest.mark.crash

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.planner.model import prompt
-from tests.support.fake_model import KEY, FakeModel, Reply, fails, says
+from tests.support.fake_model import GOOD, KEY, QUESTION, REFUSAL, FakeModel, Reply, fails, says
 from tests.support.world import World
 
 pytestmark = pytest.mark.model
 
-PLAN, QUESTION, REFUSAL = (answer for _, answer in prompt.examples())
 VAGUE = "/plan get the new auth build out to customers tonight"
 
 
@@ -24,7 +22,7 @@ def with_model(home: Path, fake: FakeModel, config: Callable[[str], str] = str) 
 
 @pytest.fixture(scope="module")
 def fake() -> Iterator[FakeModel]:
-    with FakeModel(says(PLAN)) as found:
+    with FakeModel(says(GOOD)) as found:
         yield found
 
 
@@ -48,7 +46,7 @@ def script(fake: FakeModel) -> Callable[..., None]:
 def test_a_model_plans_what_no_runbook_knows_and_its_cost_is_on_record(
     world: World, script: Callable[..., None]
 ) -> None:
-    script(says(PLAN))
+    script(says(GOOD))
     world.asks(VAGUE)
     world.ann.sees("planned by claude-opus-5-5")
     world.bob.button("approve")
@@ -64,7 +62,7 @@ def test_a_model_plans_what_no_runbook_knows_and_its_cost_is_on_record(
 def test_what_a_model_asks_is_one_form_and_its_answer_is_planned(
     world: World, script: Callable[..., None]
 ) -> None:
-    script(says(QUESTION), says(PLAN))
+    script(says(QUESTION), says(GOOD))
     world.asks(VAGUE)
     world.ann.clicks("clarify")
     world.ann.fills({"q1": "v2.1.4", "q2": "production"})
@@ -101,7 +99,7 @@ def test_a_budget_that_is_used_up_asks_no_model(tmp_path: Path) -> None:
     def poor(text: str) -> str:
         return text + "\n[model]\nper_day = 0\n"
 
-    with FakeModel(says(PLAN)) as fake, with_model(tmp_path, fake, poor) as world:
+    with FakeModel(says(GOOD)) as fake, with_model(tmp_path, fake, poor) as world:
         world.asks(VAGUE)
 
         world.ann.sees("The model's budget for everybody, for today, is used up")

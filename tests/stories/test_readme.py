@@ -9,16 +9,22 @@ from pathlib import Path
 import pytest
 
 from storage.journal.chain import broken_link
-from tests.support.postgres import fresh_database
+from tests.support.postgres import fresh_database, workers_role
 from tests.support.world import WITNESS, World, witnessed
 
 DEPLOY = "/plan deploy auth-service v2.1.4 to production"
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(
+    params=["sqlite", *(pytest.param(name, marks=pytest.mark.postgres) for name in ("postgres", "role"))]
+)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
-    url = fresh_database(request.getfixturevalue("postgres")) if request.param == "postgres" else ""
-    with World(tmp_path, database_url=url) as found:
+    """On each database; and on PostgreSQL with workers that have only the rights of execution."""
+    url = "" if request.param == "sqlite" else fresh_database(request.getfixturevalue("postgres"))
+    made = World(tmp_path, database_url=url)
+    if request.param == "role":
+        made.use({"SIGNOFF_DATABASE_URL": workers_role(url)}, only="workers")
+    with made as found:
         yield found
 
 

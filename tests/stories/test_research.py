@@ -6,22 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
 
 from bot.cards.thread import message
 from bot.context import Bot
 from bot.planner.model.claude import Claude, connect
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
-from bot.turns.planning import tend, think
+from bot.turns.rounds import tend, think
 from storage.config import SignoffConfig
-from storage.reading.views import PlanView
-from storage.store import Store
-from tests.bot.planner.review.test_ladder import wired
-from tests.conftest import emptied
-from tests.support.fake_model import KEY, MODEL, FakeModel, says
-from tests.support.fakes import Everybody, FakeClock, messages, work
+from storage.reading.plan_view import PlanView
+from tests.support.fake_model import KEY, MODEL, FakeModel, says, wired
+from tests.support.fakes import Everybody, messages, work
 from tests.support.loopback import Page, Site, serving
+from tests.support.store import Store
 from workers.engine.attempt import Attempts
 from workers.registry import load
 
@@ -100,14 +97,9 @@ class Lab:
         return json.dumps(message("summary", view, self.store.event(view.id, said.seq), self.store.clock()))
 
 
-@pytest.fixture
-def store(sqlite_engine: Engine, clock: FakeClock) -> Store:
-    return Store(emptied(sqlite_engine), clock)
-
-
-def test_a_research_task_goes_one_step_at_a_time_past_a_failure_to_its_answer(store, site, tmp_path):
+def test_a_research_task_goes_one_step_at_a_time_past_a_failure_to_its_answer(on_disk, site, tmp_path):
     with FakeModel(*SCRIPT) as fake:
-        lab = Lab(store, site, tmp_path, fake)
+        lab = Lab(on_disk, site, tmp_path, fake)
         view = lab.research(WISH)
 
     assert (view.outcome, view.reason) == ("succeeded", "The summary says what changed.")
@@ -115,7 +107,7 @@ def test_a_research_task_goes_one_step_at_a_time_past_a_failure_to_its_answer(st
     assert [(s.spec.id, s.state) for s in view.steps] == [
         ("fetch-b", "succeeded"), ("count", "succeeded"), ("say", "succeeded"),
     ]  # fmt: skip
-    assert {event.actor for event in store.events(view.id) if event.verb == "approve"} == {"policy"}
+    assert {event.actor for event in on_disk.events(view.id) if event.verb == "approve"} == {"policy"}
     assert view.parent is not None, "every later step ran under the mandate of the first revision"
     assert [path for path, _ in site.asked] == ["/errors", "/archive/errors"]
     assert "2800" in lab.last_word(view)
@@ -125,16 +117,16 @@ def test_a_research_task_goes_one_step_at_a_time_past_a_failure_to_its_answer(st
     assert view.spent > 0
 
 
-def test_without_a_model_the_runbook_answers_from_a_source_that_is_there(store, site, tmp_path):
-    lab = Lab(store, site, tmp_path, None)
+def test_without_a_model_the_runbook_answers_from_a_source_that_is_there(on_disk, site, tmp_path):
+    lab = Lab(on_disk, site, tmp_path, None)
     view = lab.research("summarise /errors from archive")
 
     assert view.outcome == "succeeded"
     assert "14" in lab.last_word(view)
 
 
-def test_without_a_model_a_source_that_is_gone_reaches_a_person_with_the_cause(store, site, tmp_path):
-    view = Lab(store, site, tmp_path, None).research("summarise /errors from metrics")
+def test_without_a_model_a_source_that_is_gone_reaches_a_person_with_the_cause(on_disk, site, tmp_path):
+    view = Lab(on_disk, site, tmp_path, None).research("summarise /errors from metrics")
 
     assert view.state == "stalled"
     assert "410" in view.reason

@@ -7,12 +7,12 @@ import pytest
 
 from bot.cards.card import card
 from bot.planner.runbooks.book import Planned
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState
-from storage.store import Store
 from tests.support.fakes import TEAM, real_contracts, taker
 from tests.support.room import Room
+from tests.support.store import Store
 
 
 def wished(store: Store, text: str, ask: Any = None) -> Room:

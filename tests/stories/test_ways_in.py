@@ -12,7 +12,7 @@ from bot.local.client.person import Person
 from bot.local.client.text import readable
 from storage.audit.export import journal, last_checkpoint
 from storage.audit.verify import check
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.support.world import World
 
 WISH = "deploy auth-service v2.1.4 to production"

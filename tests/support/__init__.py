@@ -1,0 +1,1 @@
+"""What tests share: fakes, builders, servers on loopback. No test lives here."""

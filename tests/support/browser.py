@@ -4,15 +4,17 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.support.places import ARTIFACTS
 
 # A headless test browser has nothing to fetch or to report.
 QUIET = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run")  # fmt: skip
+PATIENCE = 30_000  # milliseconds
 
 
 def shot(page: Page, name: str) -> None:
@@ -32,3 +34,21 @@ def chromium() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=found, args=[*QUIET])
         yield browser
         browser.close()
+
+
+@contextmanager
+def visit(browser: Browser, url: str, width: int = 1280, height: int = 900, **options: Any) -> Iterator[Page]:
+    """A page in a window of its own, without motion; in the end nothing has gone wrong in it."""
+    size: Any = {"width": width, "height": height}
+    context = browser.new_context(viewport=size, reduced_motion="reduce", **options)
+    page, wrongs = context.new_page(), list[str]()
+    page.set_default_timeout(PATIENCE)
+    expect.set_options(timeout=PATIENCE)
+    page.on("pageerror", lambda error: wrongs.append(str(error)))
+    page.on("console", lambda message: wrongs.append(message.text) if message.type == "error" else None)
+    page.goto(url)
+    try:
+        yield page
+    finally:
+        context.close()
+    assert not wrongs, wrongs

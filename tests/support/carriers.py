@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from storage.clock import wall
 from storage.contract.spec import StepSpec
 from storage.contract.states import StepState
-from storage.store import Store
 from tests.support.fakes import approve, plan_spec, step, terms
-from workers.__main__ import carrying
+from tests.support.store import Store
+from workers.__main__ import choose_carrier
 from workers.base import Context, Params, Report, Transient, Worker, action
 from workers.engine.attempt import Attempts
 from workers.engine.clock import Clock
@@ -103,7 +103,7 @@ class Site:
         clock = Clock(
             attempts,
             crew,
-            carrying(self.carrier, attempts, crew),
+            choose_carrier(self.carrier, attempts, crew),
             alone=alone,
             alive=lambda: None,
             patience=5,

@@ -9,6 +9,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any
 
+from bot.planner.model import prompt
+
+WISH = "deploy auth-service v2.1.4 to production tonight at 2am EST"
+# Answers of the prompt's own examples: a plan, questions, a refusal; and that plan with a misspelt name.
+GOOD, QUESTION, REFUSAL = (answer for _, answer in prompt.examples())
+BROKEN = GOOD.replace('"auth_prod"', '"auth_pord"')
 KEY = "sk-ant-test-0123456789"
 MODEL = "claude-opus-5-5"
 ERRORS = {
@@ -173,3 +179,14 @@ def schema_problems(node: Any, root: dict[str, Any], seen: tuple[str, ...] = ())
     below = [*node.get("properties", {}).values(), *node.get("anyOf", ()), *node.get("allOf", ())]
     for inner in [*below, *([node["items"]] if "items" in node else [])]:
         yield from schema_problems(inner, root, seen)
+
+
+def wired(key: str, call: str, *needs: str, **args: Any) -> dict[str, Any]:
+    """A step in the form of an answer; a string is a reference if it names a step."""
+    given = [
+        {"name": name, "kind": "ref", "value": value} if str(value).partition(".")[0] in needs
+        else {"name": name, "kind": "json", "value": json.dumps(value)}
+        for name, value in args.items()
+    ]  # fmt: skip
+    usual = {"purpose": "", "window": "", "at": "", "criteria": [], "checks": [], "failure_action": "ask"}
+    return usual | {"id": key, "call": call, "args": given, "depends_on": [*needs]}

@@ -12,7 +12,7 @@ from sqlalchemy import text
 from sqlmodel import col
 
 from bot.demo.seed import CONFIG as DEMO
-from bot.people import People, Unsure
+from bot.people import People, Unidentified
 from bot.policy.authorize import Actor
 from storage.clock import wall
 from storage.config import SignoffConfig
@@ -22,8 +22,7 @@ from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
 from storage.database.tables import Attempt, Message, Step, Target
 from storage.plans.lifecycle import Terms
 from storage.steps.claims import Claim, Taker
-from storage.store import Store
-from storage.transaction import rows
+from tests.support.store import Store
 from workers.engine.attempt import Attempts, Running
 from workers.engine.preview import make
 from workers.engine.turn import Crew, take_turn
@@ -75,7 +74,7 @@ class Everybody(People):
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
         if self.silent:
-            raise Unsure("I could not check who you are (silence), so nothing was done.")
+            raise Unidentified("I could not check who you are (silence), so nothing was done.")
         held = frozenset(group for group in self.groups if user in self.members(group))
         return Actor(TEAM, user, self.barred.get(user, ""), held)
 
@@ -171,24 +170,24 @@ def approved(store: Store, *steps: StepSpec, **fields: Any) -> int:
 
 def step_row(store: Store, plan_id: int, key: str) -> Step:
     """Of the newest revision that has it."""
-    with store._read() as c:
-        mine = (found for found in rows(c, Step) if (found.plan_id, found.key) == (plan_id, key))
+    with store.read() as t:
+        mine = (found for found in t.rows(Step) if (found.plan_id, found.key) == (plan_id, key))
         return max(mine, key=lambda found: found.revision)
 
 
 def attempts(store: Store) -> list[Attempt]:
-    with store._read() as c:
-        return sorted(rows(c, Attempt), key=lambda found: (found.step_id, found.number))
+    with store.read() as t:
+        return sorted(t.rows(Attempt), key=lambda found: (found.step_id, found.number))
 
 
 def targets(store: Store) -> list[str]:
-    with store._read() as c:
-        return [found.name for found in rows(c, Target)]
+    with store.read() as t:
+        return [found.name for found in t.rows(Target)]
 
 
 def messages(store: Store, kind: str) -> list[Message]:
-    with store._read() as c:
-        return rows(c, Message, col(Message.kind) == kind, order=col(Message.id))
+    with store.read() as t:
+        return t.rows(Message, col(Message.kind) == kind, order=col(Message.id))
 
 
 def verbs(store: Store, plan_id: int) -> list[str]:
@@ -282,9 +281,9 @@ def real_contracts() -> tuple[Contract, ...]:
     return tuple(load(demo_config()).contracts())
 
 
-def work(attempts: Attempts, *, hands: int = 2, alone: bool = False) -> list[Running]:
+def work(attempts: Attempts, *, size: int = 2, alone: bool = False) -> list[Running]:
     """One turn of a workers process, with everything that it starts run to its end and put on record."""
-    started = take_turn(attempts, Crew(hands), alone=alone)
+    started = take_turn(attempts, Crew(size), alone=alone)
     endings = [ending for running in started if (ending := attempts.run(running))]
     attempts.store.turn(endings, attempts.taker, 0)
     return started

@@ -1,4 +1,4 @@
-"""Blocks, pictures and patience for the tests of the local workspace."""
+"""An app at the local workspace, and blocks, pictures and patience for the tests of it."""
 
 import struct
 import time
@@ -10,11 +10,43 @@ from typing import Any
 import pytest
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode import SocketModeHandler
+from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from bot.local.server import LocalSlack
+from bot.local.shapes import Member
 
 Json = dict[str, Any]
+ANN = Member("U0ANN", "ann", "Ann Lee")
+BOB = Member("U0BOB", "bob", "Bob Ray")
+
+
+class ListeningBot:
+    """A Bolt app for this workspace, and a record of what it heard. Each test says how it answers."""
+
+    def __init__(self, slack: LocalSlack) -> None:
+        self.slack = slack
+        self.client = WebClient(slack.bot_token, base_url=slack.api_url)
+        self.app = App(client=self.client)
+        self.heard: list[Json] = []
+        self.app.middleware(self.record)
+
+    def record(self, body: Json, next: Callable[[], None]) -> None:
+        event = body.get("event", {})
+        if "bot_id" not in event and "bot_id" not in event.get("message", {}):  # not what it wrote itself
+            self.heard.append(body)
+        next()
+
+    def forget(self) -> None:
+        """As good as new, for the next test."""
+        self.heard.clear()
+
+    def events(self, kind: str) -> list[Json]:
+        return [body for body in self.heard if body.get("event", {}).get("type") == kind]
+
+    def sent(self, kind: str) -> list[Json]:
+        """What came of clicks, forms and commands; a slash command has no type of its own."""
+        return [body for body in self.heard if body.get("type", "slash") == kind]
 
 
 @contextmanager
@@ -22,9 +54,21 @@ def connected(slack: LocalSlack, app: App) -> Iterator[None]:
     """The app, at this workspace over Socket Mode."""
     handler = SocketModeHandler(app, slack.app_token)
     handler.connect()
-    slack.client().wait_for_bot()
-    yield
-    handler.close()
+    try:
+        slack.client().wait_for_bot()
+        yield
+    finally:
+        handler.close()
+
+
+@contextmanager
+def answering(slack: LocalSlack, listen: Callable[[App], None]) -> Iterator[LocalSlack]:
+    """The workspace with an app in it; `listen` says how it answers."""
+    with slack:
+        bot = ListeningBot(slack)
+        listen(bot.app)
+        with connected(slack, bot.app):
+            yield slack
 
 
 def plain(text: str) -> Json:

@@ -17,6 +17,9 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from storage.database.engine import migrate, open_engine
+from storage.database.grants import grants
+
 USER = "signoff"
 
 
@@ -66,6 +69,19 @@ def fresh_database(url: str) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     return urlsplit(url)._replace(path=f"/{name}").geturl()
+
+
+def workers_role(url: str) -> str:
+    """Migrate that database, and give its URL for a new role that has only the rights of execution."""
+    engine = open_engine(url)
+    migrate(engine)
+    engine.dispose()
+    url, name = url.replace("+psycopg", ""), f"w_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'w'").format(sql.Identifier(name)))
+        connection.execute(grants(name))  # type: ignore[arg-type] # printed by us
+    parts = urlsplit(url)
+    return parts._replace(netloc=f"{name}:w@{parts.hostname}:{parts.port}").geturl()
 
 
 def _places() -> Iterator[Path]:

@@ -7,16 +7,16 @@ from typing import Any
 from bot.cards.blocks import pack
 from bot.context import Bot
 from bot.inbox.dispatch import handle_all
-from bot.inbox.forms import on_form, onward
+from bot.inbox.forms import next_form, on_form
 from bot.local.people.inputs import state_values
 from bot.planner.runbooks import book as runbooks
 from bot.slack.app import commit
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec
 from storage.plans.lifecycle import Terms
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.reading.plan_view import PlanView
 from tests.support.fakes import CONTRACTS, TEAM, Everybody, demo_config, messages, terms
+from tests.support.store import Store
 
 CARD = "100.000001"
 US = "USIGNOFF"
@@ -88,7 +88,7 @@ class Room:
             "state": {"values": state_values(form["blocks"], values)},
         }
         errors = on_form(self.bot, user, filled)
-        if not errors and (after := onward(self.bot, filled).get("view")):
+        if not errors and (after := next_form(self.bot, filled).get("view")):
             self.opened.append(after)
         handle_all(self.bot)
         return errors

@@ -10,15 +10,15 @@ from typing import Any
 from bot.context import Advise, Bot
 from bot.planner.evaluation import config
 from bot.planner.runbooks.book import Planned
-from bot.turns.planning import tend, think
+from bot.turns.rounds import tend, think
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec
 from storage.contract.states import OPEN, PlanState
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from storage.steps.claims import Claim, Taker
-from storage.store import Store
 from tests.proof.parts.faulty import offered
 from tests.support.fakes import Everybody
+from tests.support.store import Store
 
 Behave = Callable[[Claim], AnyReport]  # what an action does when it is called
 LEASE = timedelta(minutes=5)

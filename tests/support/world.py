@@ -14,8 +14,8 @@ from bot.demo.run import Demo
 from bot.demo.seed import plant
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
-from storage.reading.views import PlanView
-from storage.store import Store
+from storage.reading.plan_view import PlanView
+from tests.support.store import Store
 
 WITNESS = Path(__file__).parent / "witness"
 
@@ -77,10 +77,11 @@ class World:
     def store(self) -> Store:
         return self.demo.store
 
-    def use(self, env: Mapping[str, str]) -> None:
-        """Give the bot and the workers more environment, before they start."""
+    def use(self, env: Mapping[str, str], *, only: str = "") -> None:
+        """Give the bot and the workers, or only one of them, more environment, before they start."""
         for child in self.demo.supervisor.children:
-            child.env = {**child.env, **env}
+            if only in {"", child.name}:
+                child.env = {**child.env, **env}
 
     def kill(self, name: str) -> None:
         """SIGKILL now; the supervisor starts it again."""

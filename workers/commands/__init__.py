@@ -1,1 +1,1 @@
-"""Running a command in bounds."""
+"""Running one command in bounds: its output, its limits, its end. Which command is for workers to say."""

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 
 from storage.contract.report import CHECKPOINT, AnyReport, Fault, storable
 from storage.contract.spec import holds
-from storage.settling.previews import basis_hash
+from storage.execution import Execution
 from storage.steps.claims import Claim, Ending, Taker
-from storage.store import Store
+from storage.steps.previews import basis_hash
 from workers.base import Asks, Context, Params, Permanent, Preview, Transient, Unsure, Verdict
 from workers.registry import Registry
 
@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Running:
-    """A claim in this process's hands. `lost` is set when the lease is gone: the action must stop."""
+    """A claim that this process holds. `lost` is set when the lease is gone: the action must stop."""
 
     claim: Claim
     probe: bool = False
@@ -42,7 +42,7 @@ class Running:
 class Attempts:
     """What running an attempt needs."""
 
-    store: Store
+    store: Execution
     registry: Registry
     owner: str
     scratch: Path
@@ -82,7 +82,7 @@ class Attempts:
         worker, action, params_type = self.registry.action(claim.worker, claim.action)
         params, context = _valid(params_type, claim), self._context(running)
         if claim.basis:
-            _unmoved(claim, action.hooks["preview"](worker, params, context))
+            _check_unmoved(claim, action.hooks["preview"](worker, params, context))
         if claim.basis or ("before" in action.hooks and not claim.previous):
             found = action.hooks["before"](worker, params, context) if "before" in action.hooks else {}
             self.store.start(claim, claim.previous or found)
@@ -164,7 +164,7 @@ def question(error: Asks | Moved) -> AnyReport:
     )
 
 
-def _unmoved(claim: Claim, now: Preview) -> None:
+def _check_unmoved(claim: Claim, now: Preview) -> None:
     if basis_hash(now.basis) != claim.basis:
         raise Moved(now)
 

@@ -1,4 +1,4 @@
-"""The alarm clock: APScheduler wakes the loop when a step is due, and runs attempts. Rows are the truth."""
+"""The alarm clock: APScheduler wakes the loop when a step is due; a thread pool runs attempts."""
 
 import logging
 import time
@@ -15,9 +15,9 @@ from storage.clock import wall
 from storage.database.commit_notices import CommitListener
 from storage.errors import Unavailable
 from storage.monitoring.health import Pulse
-from storage.settling.previews import Wanted
 from storage.signal_flag import Flag
 from storage.steps.claims import Ending
+from storage.steps.previews import Wanted
 from workers.engine.attempt import LEASE, Attempts, Running
 from workers.engine.carrier import Carrier
 from workers.engine.preview import make
@@ -47,7 +47,7 @@ class Clock:
         self.carrier, self.patience, self.pulse = carrier, patience, Pulse(**PULSE)
         self._wake, self._stop, self._tick = Flag(), Flag(), Flag()
         self._bell = CommitListener(attempts.store.engine, own=False)
-        self._hands = futures.ThreadPoolExecutor(crew.size, "attempt")
+        self._pool = futures.ThreadPoolExecutor(crew.size, "attempt")
         self._ended: SimpleQueue[tuple[Running, Ending | None]] = SimpleQueue()
         self._previewing: set[str] = set()
         self._endings: list[Ending] = []  # not yet on record
@@ -160,7 +160,7 @@ class Clock:
 
     def _start(self, started: list[Running]) -> None:
         for running in started:
-            self._hands.submit(self._attempt, running)
+            self._pool.submit(self._attempt, running)
 
     def _attempt(self, running: Running) -> None:
         """Run it, and then what follows from it, without waiting for the loop."""

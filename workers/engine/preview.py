@@ -1,6 +1,6 @@
 """Previews: what an action would do, found out for the people who are about to approve it."""
 
-from storage.settling.previews import Wanted, basis_hash
+from storage.steps.previews import Wanted, basis_hash
 from workers.base import Context, Params, Permanent, Preview, Transient
 from workers.engine.attempt import Attempts
 

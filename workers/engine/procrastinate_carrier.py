@@ -71,7 +71,7 @@ class ProcrastinateCarrier:
     def _claim(self, step_id: int, done: asyncio.Event) -> list[Running]:
         """The rows decide: a second or late delivery finds nothing. What is still due is offered again."""
         try:
-            free = self.crew.free() > 0  # a probe may have taken the hand
+            free = self.crew.free() > 0  # a probe may have taken the last place
             found = self.attempts.store.claim(step_id, self.attempts.taker) if free else None
         except Unavailable as error:
             logger.warning("step %s cannot be claimed now: %s", step_id, error)
@@ -150,7 +150,7 @@ class ProcrastinateCarrier:
             await asyncio.sleep(DEAD)
 
     async def _bring(self, step_id: int) -> None:
-        """A job lasts as long as its step here, so that no more are fetched than there are hands."""
+        """A job lasts as long as its step here, so that no more are fetched than there is room for."""
         done = asyncio.Event()
         if not self._stopping:
             self._jobs.add(done)

@@ -76,7 +76,7 @@ def look(attempts: Attempts, crew: Crew, *, alone: bool) -> list[Running]:
 
 
 def claim(attempts: Attempts, crew: Crew, endings: Sequence[Ending] = ()) -> list[Running]:
-    """Due steps, never more than there are free hands: a crash must not leave thousands unknown."""
+    """Due steps, never more than this process has room for: a crash must not leave thousands unknown."""
     claims = attempts.store.turn(endings, attempts.taker, crew.free())
     return crew.add([Running(found) for found in claims])
 

@@ -1,1 +1,1 @@
-"""The contract, for anybody's worker."""
+"""`signoff worker check`: holds anybody's worker against the contract. Runs no action."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from workers.base import Permanent
+from workers.practice.metrics import errors
 from workers.practice.page import page
-from workers.practice.records import errors
 from workers.practice.world import START, World
 
 VERBS = {"get", "find", "apply", "patch", "scale", "logs"}

@@ -1,1 +1,1 @@
-"""The Web API's methods."""
+"""The methods of Slack's Web API that an app may call. What they change lies in state."""

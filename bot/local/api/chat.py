@@ -2,7 +2,7 @@
 
 import re
 
-from bot.local.api.context import Method, Parts
+from bot.local.api.parts import Method, Parts
 from bot.local.delivery import payloads
 from bot.local.schema import limits
 from bot.local.shapes import Json, Refused

@@ -1,6 +1,6 @@
 """files.*: the three steps of an upload."""
 
-from bot.local.api.context import Method, Parts
+from bot.local.api.parts import Method, Parts
 from bot.local.delivery import payloads
 from bot.local.schema import limits
 from bot.local.shapes import Json, Refused

@@ -4,7 +4,7 @@ from bot.local.api import chat as api_chat
 from bot.local.api import files as api_files
 from bot.local.api import people as api_people
 from bot.local.api import views as api_views
-from bot.local.api.context import Method, Parts, decoded
+from bot.local.api.parts import Method, Parts, decoded
 from bot.local.shapes import Json, Refused
 
 # Everything the bot calls; a test holds this against the calls in its code.

@@ -4,7 +4,7 @@ import time
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from bot.local.api.context import Method, Parts
+from bot.local.api.parts import Method, Parts
 from bot.local.shapes import BOT_ID, TEAM_ID, Json, Member, Refused, dm_id
 
 

@@ -12,7 +12,7 @@ LIFETIME = 30 * 60
 USES = 5
 
 
-class Hooks:
+class ResponseUrls:
     """Made with an act; each use shows, replaces or deletes."""
 
     def __init__(self, workspace: Workspace, base_url: str) -> None:

@@ -1,6 +1,6 @@
 """views.*: modals and the home tab; what is stacked comes with an ack."""
 
-from bot.local.api.context import Method, Parts
+from bot.local.api.parts import Method, Parts
 from bot.local.schema import limits
 from bot.local.shapes import Json, Refused
 

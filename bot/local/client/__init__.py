@@ -1,1 +1,1 @@
-"""A person or a look at the workspace, by a script."""
+"""For scripts and tests: act as a person in the workspace, or look at it. Speaks HTTP only."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from bot.local.client.observer import Observer
 from bot.local.client.text import readable
-from bot.local.client.workspace import Looking
 from bot.local.people import inputs as fields
 from bot.local.shapes import Delivery, Json, dm_id
 
@@ -19,7 +19,7 @@ class Button:
     element: Json
 
 
-class WorkspaceClient(Looking):
+class WorkspaceClient(Observer):
     """The workspace for a story: its people, its faults, what an admin can change."""
 
     def person(self, user_id: str) -> "Person":

@@ -1,1 +1,1 @@
-"""How the app is told."""
+"""How the app hears of what people did: Socket Mode or signed requests. Decides nothing."""

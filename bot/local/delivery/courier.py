@@ -8,7 +8,7 @@ from bot.local.delivery.http_mode import HttpMode
 from bot.local.delivery.socket_mode import SocketMode
 from bot.local.shapes import Delivery, Json
 from bot.local.state.faults import Faults
-from bot.local.state.persistence import Shelf
+from bot.local.state.persistence import Records
 
 # How long an event that shall be overtaken waits for another one.
 LONGEST_HOLD = 2.0
@@ -21,7 +21,7 @@ class Courier:
         self,
         *,
         faults: Faults,
-        events: Shelf,
+        events: Records,
         linked: Callable[[int], None],
         secret: str,
         ack_timeout: float,

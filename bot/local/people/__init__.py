@@ -1,1 +1,1 @@
-"""What a person can do."""
+"""What a person can do in the workspace, and what the client checks before it asks the app."""

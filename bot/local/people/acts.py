@@ -4,8 +4,8 @@ import uuid
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from bot.local.api.context import Parts
-from bot.local.api.response_urls import Hooks
+from bot.local.api.parts import Parts
+from bot.local.api.response_urls import ResponseUrls
 from bot.local.delivery import payloads
 from bot.local.delivery.courier import Courier
 from bot.local.people import inputs as fields
@@ -23,7 +23,7 @@ class Acts:
         self,
         parts: Parts,
         courier: Courier,
-        hooks: Hooks,
+        hooks: ResponseUrls,
         *,
         commands: tuple[str, ...],
         shortcuts: tuple[Shortcut, ...],

@@ -1,1 +1,1 @@
-"""What Slack accepts, field by field."""
+"""What Slack accepts, field by field, with its limits. Pure."""

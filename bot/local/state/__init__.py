@@ -1,1 +1,1 @@
-"""What the workspace remembers."""
+"""What the workspace remembers: messages, views, files, faults. No HTTP."""

@@ -24,8 +24,8 @@ class Files:
     """What was uploaded. A file can be seen once its upload is complete."""
 
     def __init__(self, memory: Memory, base_url: str, user_id: str) -> None:
-        self._files = memory.shelf("file")
-        self._bytes = memory.shelf("bytes")
+        self._files = memory.records("file")
+        self._bytes = memory.records("bytes")
         self._base_url = base_url
         self._user_id = user_id
 

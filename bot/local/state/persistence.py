@@ -11,7 +11,7 @@ Changed = Callable[[str, str, Json | None], None]
 
 
 class Memory:
-    """One file with one table; a shelf per kind of thing."""
+    """One file with one table; its records by kind of thing."""
 
     def __init__(self, path: Path | None, changed: Changed) -> None:
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
@@ -22,9 +22,9 @@ class Memory:
         )
         self._changed = changed
 
-    def shelf(self, kind: str) -> "Shelf":
+    def records(self, kind: str) -> "Records":
         rows = self._db.execute("SELECT id, body FROM kept WHERE kind = ? ORDER BY rowid", (kind,))
-        return Shelf(self, kind, {id: json.loads(body) for id, body in rows})
+        return Records(self, kind, {id: json.loads(body) for id, body in rows})
 
     def write(self, kind: str, id: str, body: Json | None) -> None:
         if body is None:
@@ -38,7 +38,7 @@ class Memory:
         self._db.close()
 
 
-class Shelf:
+class Records:
     """The things of one kind, by id, in the order they came."""
 
     def __init__(self, memory: Memory, kind: str, bodies: dict[str, Json]) -> None:

@@ -14,8 +14,8 @@ class Views:
     """Each view has a hash that changes with it; who updates with an old one is refused."""
 
     def __init__(self, memory: Memory, next_ts: Callable[[], str]) -> None:
-        self.modals = memory.shelf("view")
-        self.homes = memory.shelf("home")
+        self.modals = memory.records("view")
+        self.homes = memory.records("home")
         self._next_ts = next_ts
 
     def open(self, user: Member, view: Json) -> Json:
@@ -49,8 +49,8 @@ class Views:
             raise Refused("invalid_arguments", "[ERROR] a view keeps its type")
         self._check_external_id(view, except_id=view_id)
         frame = {name: old[name] for name in _FRAME if name in old}
-        shelf, key = (self.homes, old["user"]) if old["type"] == "home" else (self.modals, view_id)
-        return shelf.keep(key, frame | self._body(view))
+        records, key = (self.homes, old["user"]) if old["type"] == "home" else (self.modals, view_id)
+        return records.keep(key, frame | self._body(view))
 
     def publish(self, user: Member, view: Json, *, hash: str = "") -> Json:
         """The person's home tab, now with this content."""

@@ -31,10 +31,10 @@ class Workspace:
         self.groups = {group.id: group for group in groups}
         self.direct = {dm_id(id): Channel(dm_id(id), "directmessage", user=id) for id in self._people()}
         self.memory = Memory(path, changed)
-        self.messages = self.memory.shelf("message")
-        self.ephemerals = self.memory.shelf("ephemeral")
-        self.hooks = self.memory.shelf("hook")
-        self.events = self.memory.shelf("event")
+        self.messages = self.memory.records("message")
+        self.ephemerals = self.memory.records("ephemeral")
+        self.hooks = self.memory.records("hook")
+        self.events = self.memory.records("event")
         self._changed = changed
         self._clock = clock
         self._last = max((_micros(body["ts"]) for body in (*self.messages, *self.ephemerals)), default=0)

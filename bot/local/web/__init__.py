@@ -1,1 +1,1 @@
-"""Its web server and page."""
+"""The web server, its page, and the control API of people, tests and the demo."""

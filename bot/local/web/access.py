@@ -17,7 +17,7 @@ HEADERS = {
 }
 
 
-class Door:
+class AccessCheck:
     """Checks Host and Origin of every request, and the page's token."""
 
     def __init__(self, port: int, token: str) -> None:

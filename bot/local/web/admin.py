@@ -4,7 +4,7 @@ from collections import deque
 
 from aiohttp import web
 
-from bot.local.api.context import Parts
+from bot.local.api.parts import Parts
 from bot.local.delivery.courier import Courier
 from bot.local.shapes import Json, Refused
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bot.local.api.context import Parts
+from bot.local.api.parts import Parts
 from bot.local.delivery.courier import Courier
 from bot.local.people.acts import Acts
 from bot.local.shapes import Control, Delivery, Json, Refused

@@ -10,9 +10,9 @@ from urllib.parse import quote
 from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
-from bot.local.api.context import Parts
 from bot.local.api.methods import WebApi
-from bot.local.api.response_urls import Hooks
+from bot.local.api.parts import Parts
+from bot.local.api.response_urls import ResponseUrls
 from bot.local.shapes import Json, Refused
 
 PAGE = Path(__file__).parent / "page"
@@ -20,10 +20,10 @@ REMEMBERED_CALLS = 50_000
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-class Surface:
+class SlackRoutes:
     """Reads requests as Slack does: JSON, form or query; a token in the header or in the body."""
 
-    def __init__(self, parts: Parts, hooks: Hooks, *, bot_token: str, app_token: str) -> None:
+    def __init__(self, parts: Parts, hooks: ResponseUrls, *, bot_token: str, app_token: str) -> None:
         self.calls: deque[Json] = deque(maxlen=REMEMBERED_CALLS)
         self._api = WebApi(parts)
         self._files = parts.files

@@ -1,1 +1,1 @@
-"""Changes of a plan, as documents. Pure."""
+"""Changes of a plan, as documents: by words, by form, and around a failed step. Pure."""

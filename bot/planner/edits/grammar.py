@@ -8,8 +8,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from bot.planner.edits.changes import joined, placed, timed, valued, without
-from bot.planner.edits.pointing import Desk, alike, fits, offered, schema, steps_named, typed
-from bot.times import phrases as when
+from bot.planner.edits.pointing import EditContext, alike, fits, offered, schema, steps_named, typed
+from bot.times import when
 from storage.contract.spec import PlanSpec, StepSpec, utc
 from storage.errors import BadTime, SignoffError
 
@@ -60,7 +60,7 @@ COUNTED = re.compile(r"^(?P<number>\d+) (?P<noun>[a-z ]+)$", re.I)
 VERSION = re.compile(r"^v?\d+(\.\d+)+\S*$", re.I)
 
 
-class Unclear(SignoffError):
+class NotUnderstood(SignoffError):
     """Not understood as a change of this plan; the sentence says what would be."""
 
 
@@ -74,101 +74,101 @@ def meant(text: str) -> bool:
     return len(text) <= LONGEST and bool(MEANT.search(POLITE.sub("", _plain(text))))
 
 
-def understand(text: str, desk: Desk) -> PlanSpec:
-    """The draft that these words ask for; Unclear when any part of them means nothing here."""
+def understand(text: str, about: EditContext) -> PlanSpec:
+    """The draft that these words ask for; NotUnderstood when any part of them means nothing here."""
     said = POLITE.sub("", _plain(text))
-    changes = [_clause(said, desk)] if said else []
+    changes = [_clause(said, about)] if said else []
     if not all(changes):
         parts = [POLITE.sub("", part) for part in CLAUSES.split(said) if part.strip()]
-        changes = [_clause(part, desk) for part in parts] if len(parts) > 1 else changes
+        changes = [_clause(part, about) for part in parts] if len(parts) > 1 else changes
     if not changes or not all(changes):
-        raise Unclear(f"I do not understand that as a change of this plan. {examples(desk)}")
-    draft = desk.spec
+        raise NotUnderstood(f"I do not understand that as a change of this plan. {examples(about)}")
+    draft = about.spec
     for change in changes:
         draft = change(draft) if change else draft
     return draft
 
 
-def examples(desk: Desk) -> str:
+def examples(about: EditContext) -> str:
     """What could be said about this plan."""
-    number = len(desk.spec.steps)
-    said = [f"“move step {number} to 2am EST”", *_choices(desk)][:2]
+    number = len(about.spec.steps)
+    said = [f"“move step {number} to 2am EST”", *_choices(about)][:2]
     said += [f"“drop step {number - 1}”"] if number > 1 else []
     return f"I understand, for example: {', '.join(said)}. Or use Edit."
 
 
-def _choices(desk: Desk) -> Iterator[str]:
-    for step in desk.spec.steps:
-        for name, known in offered(step, desk).items():
+def _choices(about: EditContext) -> Iterator[str]:
+    for step in about.spec.steps:
+        for name, known in offered(step, about).items():
             other = [choice for choice in known if choice != step.parameters.get(name)]
             if other:
                 yield f"“use {other[0]} instead”"
 
 
-def _clause(text: str, desk: Desk) -> Change | None:
+def _clause(text: str, about: EditContext) -> Change | None:
     """One thing to change. The steps are numbered as they stood before any of it."""
     for read in (_swap, _order, _drop, _add, _move, _named, _use):
-        if found := read(text, desk):
+        if found := read(text, about):
             return found
     return None
 
 
-def _move(text: str, desk: Desk) -> Change | None:
+def _move(text: str, about: EditContext) -> Change | None:
     """Every place where the step's name may end and its time begin; a time that is wrong is said."""
     words, doubt = MOVE.sub("", text).split(), None
     for cut in range(1, len(words)):
-        keys = steps_named(" ".join(words[:cut]), desk.spec)
+        keys = steps_named(" ".join(words[:cut]), about.spec)
         if not keys:
             continue
         try:
-            when_ = _time(" ".join(words[cut:]), keys, desk)
+            when_ = _time(" ".join(words[cut:]), keys, about)
         except BadTime as error:
             doubt = doubt or error
             continue
         return lambda spec: timed(spec, keys, when_)
-    return _doubtful(doubt, text, desk) if doubt and TIMED.search(text) else None
+    return _doubtful(doubt, text, about) if doubt and TIMED.search(text) else None
 
 
-def _doubtful(error: BadTime, text: str, desk: Desk) -> Change | None:
+def _doubtful(error: BadTime, text: str, about: EditContext) -> Change | None:
     """A bad time is only told where nothing else can be meant."""
-    if any(read(text, desk) for read in (_named, _use)):
+    if any(read(text, about) for read in (_named, _use)):
         return None
     raise error
 
 
-def _time(text: str, keys: list[str], desk: Desk) -> str:
+def _time(text: str, keys: list[str], about: EditContext) -> str:
     """The words for the time, if they are one."""
     words = re.sub(r"^(?:back )?(?:to|until|till|for|at|on|into) (?:start )?", "", text, flags=re.I)
     if later := BY.match(words):
-        starts = [start for key in keys if (start := desk.spec.find(key).schedule.not_before)]
-        found = when.resolve(f"in {later['time']}", max(starts, default=desk.now), zone="UTC", windows={})
+        starts = [start for key in keys if (start := about.spec.find(key).schedule.not_before)]
+        found = when.resolve(f"in {later['time']}", max(starts, default=about.now), zone="UTC", windows={})
         return utc(found.not_before) if found.not_before else "now"
-    when.resolve(words, desk.now, zone=desk.config.zone, windows=desk.config.windows)
+    when.resolve(words, about.now, zone=about.config.zone, windows=about.config.windows)
     return words
 
 
-def _drop(text: str, desk: Desk) -> Change | None:
+def _drop(text: str, about: EditContext) -> Change | None:
     found = DROP.match(text)
-    keys = steps_named(found["step"], desk.spec, everything=False) if found else []
+    keys = steps_named(found["step"], about.spec, everything=False) if found else []
     return (lambda spec: without(spec, keys[0])) if keys else None
 
 
-def _swap(text: str, desk: Desk) -> Change | None:
+def _swap(text: str, about: EditContext) -> Change | None:
     found = SWAP.match(text)
     if not found:
         return None
-    one, other = (steps_named(found[name], desk.spec, everything=False) for name in ("one", "other"))
+    one, other = (steps_named(found[name], about.spec, everything=False) for name in ("one", "other"))
     if not one or not other:
         return None
     swapped = {one[0]: other[0], other[0]: one[0]}
     return lambda spec: placed(spec, [swapped.get(step.id, step.id) for step in spec.steps])
 
 
-def _order(text: str, desk: Desk) -> Change | None:
+def _order(text: str, about: EditContext) -> Change | None:
     found = ORDER.match(text)
     if not found:
         return None
-    one, other = (steps_named(found[name], desk.spec, everything=False) for name in ("one", "other"))
+    one, other = (steps_named(found[name], about.spec, everything=False) for name in ("one", "other"))
     if not one or not other or one == other:
         return None
 
@@ -180,51 +180,52 @@ def _order(text: str, desk: Desk) -> Change | None:
     return change
 
 
-def _add(text: str, desk: Desk) -> Change | None:
+def _add(text: str, about: EditContext) -> Change | None:
     found = ADD.match(text)
-    if not found or desk.plan is None:
+    if not found or about.plan is None:
         return None
-    more = desk.plan(re.sub(r"\s+(?:at the end|afterwards|at last)$", "", found["wish"], flags=re.I))
+    more = about.plan(re.sub(r"\s+(?:at the end|afterwards|at last)$", "", found["wish"], flags=re.I))
     return lambda spec: joined(spec, more)
 
 
-def _named(text: str, desk: Desk) -> Change | None:
+def _named(text: str, about: EditContext) -> Change | None:
     """ "set strategy to canary", "version: v2.1.5"."""
     if not (found := NAMED.match(text)):
         return None
     name = re.sub(r"^(?:the )", "", found["name"] or found["short"], flags=re.I)
-    where = _where(found["where"], desk)
-    spots = [(s, parameter) for s in where for parameter in schema(s, desk) if fits(name, parameter)]
+    where = _where(found["where"], about)
+    spots = [(s, parameter) for s in where for parameter in schema(s, about) if fits(name, parameter)]
     spots = [spot for spot in spots if spot[0].parameters.get(spot[1])] or spots
     if not spots:  # "change full to smoke"
-        return _to(found["new"], name, where, desk)
+        return _to(found["new"], name, where, about)
     return _set(
-        [(step, parameter, _choice(found["new"], step, parameter, desk)) for step, parameter in spots], desk
+        [(step, parameter, _choice(found["new"], step, parameter, about)) for step, parameter in spots],
+        about,
     )
 
 
-def _choice(said: str, step: StepSpec, name: str, desk: Desk) -> str:
+def _choice(said: str, step: StepSpec, name: str, about: EditContext) -> str:
     """The listed value that is meant, or the words as they are."""
-    return next((known for known in offered(step, desk).get(name, ()) if alike(said, known, name)), said)
+    return next((known for known in offered(step, about).get(name, ()) if alike(said, known, name)), said)
 
 
-def _use(text: str, desk: Desk) -> Change | None:
+def _use(text: str, about: EditContext) -> Change | None:
     """ "use canary instead", "the smoke suite instead of full", "use v2.1.5", "5 replicas"."""
     found = USE.match(text)
-    return _to(found["new"], found["old"] or "", _where(found["where"], desk), desk) if found else None
+    return _to(found["new"], found["old"] or "", _where(found["where"], about), about) if found else None
 
 
-def _to(new: str, old: str, where: list[StepSpec], desk: Desk) -> Change | None:
-    spots = [spot for step in where for spot in _spots(step, new, desk)]
+def _to(new: str, old: str, where: list[StepSpec], about: EditContext) -> Change | None:
+    spots = [spot for step in where for spot in _spots(step, new, about)]
     if old:
         spots = [spot for spot in spots if alike(old, spot[0].parameters.get(spot[1]), spot[1])]
-    return _set(spots, desk)
+    return _set(spots, about)
 
 
-def _spots(step: StepSpec, new: str, desk: Desk) -> Iterator[tuple[StepSpec, str, str]]:
+def _spots(step: StepSpec, new: str, about: EditContext) -> Iterator[tuple[StepSpec, str, str]]:
     """Where this value could stand in a step."""
-    counted, choices = COUNTED.match(new), offered(step, desk)
-    for name, field in schema(step, desk).items():
+    counted, choices = COUNTED.match(new), offered(step, about)
+    for name, field in schema(step, about).items():
         for choice in choices.get(name, ()):
             if alike(new, choice, name):
                 yield step, name, choice
@@ -234,26 +235,28 @@ def _spots(step: StepSpec, new: str, desk: Desk) -> Iterator[tuple[StepSpec, str
             yield step, name, counted["number"]
 
 
-def _set(spots: list[tuple[StepSpec, str, str]], desk: Desk) -> Change | None:
+def _set(spots: list[tuple[StepSpec, str, str]], about: EditContext) -> Change | None:
     """One meaning, or none: steps that share a parameter and its value change together."""
     if not spots:
         return None
     meanings = {(name, str(step.parameters.get(name)), value) for step, name, value in spots}
     if len(meanings) > 1:
         places = ", ".join(f"{name} in {step.id}" for step, name, _ in spots)
-        raise Unclear(f"That could be {places}. Please say which, as in “set {spots[0][1]} to … in step 1”.")
+        raise NotUnderstood(
+            f"That could be {places}. Please say which, as in “set {spots[0][1]} to … in step 1”."
+        )
 
     def change(spec: PlanSpec) -> PlanSpec:
         for step, name, value in spots:
-            spec = valued(spec, step.id, name, typed(value, schema(step, desk)[name]))
+            spec = valued(spec, step.id, name, typed(value, schema(step, about)[name]))
         return spec
 
     return change
 
 
-def _where(said: str | None, desk: Desk) -> list[StepSpec]:
-    keys = steps_named(said, desk.spec) if said else []
-    return [step for step in desk.spec.steps if not said or step.id in keys]
+def _where(said: str | None, about: EditContext) -> list[StepSpec]:
+    keys = steps_named(said, about.spec) if said else []
+    return [step for step in about.spec.steps if not said or step.id in keys]
 
 
 def _plain(text: str) -> str:

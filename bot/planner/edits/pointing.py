@@ -18,7 +18,7 @@ NOUNS = {"suite", "test", "tests", "strategy", "deployment", "deploy", "release"
 
 
 @dataclass(frozen=True)
-class Desk:
+class EditContext:
     """What an edit is read against."""
 
     spec: PlanSpec
@@ -48,15 +48,15 @@ def _is(words: str, step: StepSpec) -> bool:
     return turned or any(len(one) > 3 and name in {f"{one}ment", f"{one}ing"} for one in names)
 
 
-def schema(step: StepSpec, desk: Desk) -> dict[str, dict[str, Any]]:
-    contract = desk.catalogue.find(step)
+def schema(step: StepSpec, about: EditContext) -> dict[str, dict[str, Any]]:
+    contract = about.catalogue.find(step)
     return contract.parameters.get("properties", {}) if contract else {}
 
 
-def offered(step: StepSpec, desk: Desk) -> dict[str, list[str]]:
+def offered(step: StepSpec, about: EditContext) -> dict[str, list[str]]:
     """What each parameter may be, where that is a list."""
-    contract = desk.catalogue.find(step)
-    listed = {name: [str(c) for c in schema.get("enum", ())] for name, schema in schema(step, desk).items()}
+    contract = about.catalogue.find(step)
+    listed = {name: [str(c) for c in schema.get("enum", ())] for name, schema in schema(step, about).items()}
     known = {name: [*names] for name, names in contract.names.items()} if contract else {}
     return {name: choices for name, choices in (listed | known).items() if choices}
 

@@ -15,7 +15,7 @@ from storage.config import SignoffConfig
 from storage.contract.capability import Document
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.errors import InvalidPlan, Issue
-from storage.reading.views import StepView
+from storage.reading.plan_view import StepView
 
 SHOWN = 30  # fields of one report, and entries of one list
 LONGEST = 200  # characters of one value

@@ -45,7 +45,7 @@ Effort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
 @dataclass(frozen=True)
-class Question:
+class Call:
     """One call, before it is made."""
 
     system: str
@@ -74,7 +74,7 @@ class Claude:
     effort: Effort
     prices: Mapping[str, Price]
     spend: Callable[[str, Usage], None]
-    redact: Callable[[str], str] = str  # the model's door: what no third party may read is hidden here
+    redact: Callable[[str], str] = str  # hides what no third party may read, before the model reads it
     clean: Callable[[str], str] = str  # and what it says back, before anything of it is cut or changed
     deadline: float = 20.0
     retries: int = 2
@@ -96,7 +96,7 @@ class Claude:
     ) -> Planned | Asked | Declined:
         """A plan that validates, questions, or a refusal; ModelFailed says why there is none of them."""
         catalogue, user = Catalogue(contracts), prompt.request(text, config, now, outlines(text, books))
-        asked = Question(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
+        asked = Call(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
         return self._signed(self._ask(asked, lambda said: wire.understood(said, catalogue, config, now)))
 
     def revise(
@@ -104,7 +104,7 @@ class Claude:
     ) -> Planned | Asked | Declined:
         """The proposal as somebody wants it changed, questions, or a refusal; ModelFailed as above."""
         catalogue, user = Catalogue(contracts), prompt.change(redraft.shown(spec), text, config, now)
-        asked = Question(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
+        asked = Call(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
         merge = partial(redraft.merged, spec)
         return self._ask(asked, lambda said: wire.understood(said, catalogue, config, now, merge))
 
@@ -120,11 +120,11 @@ class Claude:
         """How a plan that needs thought could go on; ModelFailed says why there is no advice."""
         catalogue, user = Catalogue(contracts), prompt.state(advice.shown(state, history, rungs), config, now)
         form = wire.schema(contracts, advice.Next)
-        asked = Question(prompt.system(contracts, config, "review"), user, form, self.max_tokens)
+        asked = Call(prompt.system(contracts, config, "review"), user, form, self.max_tokens)
         read = partial(advice.understood, now=state, rungs=rungs, catalogue=catalogue, config=config, at=now)
         return self._ask(asked, read)
 
-    def _ask(self, asked: Question, read: Callable[[str], Answer]) -> Answer:
+    def _ask(self, asked: Call, read: Callable[[str], Answer]) -> Answer:
         """An answer that can be read, after two repairs at most."""
         until, first, before = self.clock() + self.deadline, asked.user, None
         issues: tuple[Issue, ...] = ()
@@ -146,14 +146,14 @@ class Claude:
         assuming = f"; assuming: {answer.note}" if answer.note else ""
         return Planned(answer.spec, f"planned by {self.model}{assuming}")
 
-    def _answer(self, asked: Question, until: float) -> str:
+    def _answer(self, asked: Call, until: float) -> str:
         """The text of one good reply; a reply that was cut off is asked for once more with twice the room."""
         try:
             return self._in_time(asked, until)
         except ModelTruncated:
             return self._in_time(replace(asked, max_tokens=2 * asked.max_tokens), until)
 
-    def _in_time(self, asked: Question, until: float) -> str:
+    def _in_time(self, asked: Call, until: float) -> str:
         """The reply, or none at the deadline: a name lookup and a dripping reply obey no timeout."""
         said: Future[str] = Future()
 
@@ -169,7 +169,7 @@ class Claude:
         except TimeoutError:
             raise self._late() from None
 
-    def _reply(self, asked: Question, until: float) -> str:
+    def _reply(self, asked: Call, until: float) -> str:
         import anthropic
 
         try:

@@ -13,7 +13,7 @@ from bot.planner.review.gate import Ruling, judge, unmet
 from bot.planner.validate import Catalogue
 from storage.contract.states import StepState, can_skip
 from storage.errors import InvalidPlan
-from storage.reading.views import StepView
+from storage.reading.plan_view import StepView
 
 # (the plan as it stands, what was decided before, the rungs that are left) → what a model advises
 Advise = Callable[[Progress, Sequence[Decision], Sequence[Verb]], Decision]
@@ -66,7 +66,7 @@ def decide(
     return next_move(now, history, catalogue, advise, ladder)[0]
 
 
-def review(
+def decide_by_rules(
     now: Progress, history: Sequence[Decision], catalogue: Catalogue, ladder: Ladder = LADDER
 ) -> Decision | None:
     """What needs no thought; None is an anomaly."""
@@ -124,7 +124,7 @@ def _candidates(
     ladder: Ladder,
 ) -> Iterable[Decision]:
     # Where a person has said how to go on, a rule does not know better.
-    plain = None if now.guidance else review(now, history, catalogue, ladder)
+    plain = None if now.guidance else decide_by_rules(now, history, catalogue, ladder)
     if plain and not (ladder.always and plain.verb == "continue" and not _under_way(now)):
         yield plain
         return

@@ -1,1 +1,1 @@
-"""Plans with slots: without a model they are the planner."""
+"""Plans with slots, and how a wish finds one; without a model they are the planner."""

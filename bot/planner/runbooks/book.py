@@ -10,7 +10,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from bot.planner.runbooks.matching import Triggers, masked, ranked, unplannable
-from bot.planner.runbooks.questions import Field as Asked
+from bot.planner.runbooks.questions import Field as FormField
 from bot.planner.runbooks.questions import Missing, Offer
 from bot.planner.runbooks.questions import NoPlan as NoPlan  # whoever plans by runbook catches it
 from bot.planner.runbooks.slots import Slot, exact, leftover, names_of, take
@@ -140,26 +140,26 @@ def fill(book: Runbook, text: str, config: SignoffConfig, given: Mapping[str, st
     return Planned(spec, f"from the runbook “{book.title}”", book.id, kept)
 
 
-def form(book: Runbook, text: str, config: SignoffConfig) -> tuple[Asked, ...]:
+def form(book: Runbook, text: str, config: SignoffConfig) -> tuple[FormField, ...]:
     """Every fact of a runbook that a person picked: what their words say of it is filled in."""
     values, rest = dict[str, str](), " ".join(text.split())
     for name, slot in book.slots.items():
         said, rest = take(slot, rest, config)
         values[name] = said or slot.default
-    timed = [Asked(name="when", label="When?", kind="time", value="now")] if _uses(book, "when") else []
+    timed = [FormField(name="when", label="When?", kind="time", value="now")] if _uses(book, "when") else []
     return (*fields(book, values, config), *timed)
 
 
-def fields(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> tuple[Asked, ...]:
+def fields(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> tuple[FormField, ...]:
     """The form of a runbook: what is missing first as a question, what is known as it was understood."""
     return tuple(_field(name, slot, values.get(name, ""), config) for name, slot in book.slots.items())
 
 
-def _field(name: str, slot: Slot, value: str, config: SignoffConfig) -> Asked:
+def _field(name: str, slot: Slot, value: str, config: SignoffConfig) -> FormField:
     names = names_of(slot, config)
     kind: Literal["choice", "number", "text"] = "choice" if names else "number" if slot.number else "text"
     label = slot.ask or f"Which {name}?"
-    return Asked(name=name, label=label, kind=kind, options=tuple(names), value=value)
+    return FormField(name=name, label=label, kind=kind, options=tuple(names), value=value)
 
 
 def _demand(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> None:

@@ -44,7 +44,7 @@ def answered(given: Given, form: Form, values: Mapping[str, str]) -> Given:
     )
 
 
-class Unclear(SignoffError):
+class NeedsAnswers(SignoffError):
     """There can be no plan before the requester has answered a form."""
 
     def __init__(self, form: Form) -> None:

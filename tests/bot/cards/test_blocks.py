@@ -10,22 +10,22 @@ from typing import Any
 import pytest
 
 from bot import cards
+from bot.cards.blocks import escape
 from bot.cards.card import card, editing, facts, holders, simple
 from bot.cards.clarify_form import clarify_form, questions
-from bot.cards.decision_form import review_form
+from bot.cards.decision_form import decision_form
 from bot.cards.edit_form import edit_form, edit_page
 from bot.cards.escalation import answers, guide_form, takeover_form
 from bot.cards.forms import code_form, glass_form, reject_form
 from bot.cards.long_plan import instead
-from bot.cards.previews import previews
 from bot.cards.save_form import save_button, save_form
 from bot.cards.summary import summary
-from bot.cards.tasks import plan_block
+from bot.cards.tasks import plan_block, previews
 from bot.planner.runbooks.questions import Field, Form
 from bot.planner.validate import Catalogue
-from storage.reading.views import PlanView
-from tests.bot.cards.test_card import EVIL, harmless, hostile, markup, strings
+from storage.reading.plan_view import PlanView
 from tests.support.fakes import DEPLOY, NOW
+from tests.support.samples.cards import EVIL, harmless, hostile, markup, strings
 
 FORM = Form(why=EVIL, fields=(Field(name="q1", label=EVIL[:90], kind="text"),), runbook="")
 DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
@@ -50,12 +50,12 @@ DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
     instead: instead,
     summary: lambda view: summary(view, None),
     edit_page: lambda view: edit_page(view, view.spec, Catalogue([]), 0),
-    review_form: lambda view: review_form(view, "D1", NOW),
+    decision_form: lambda view: decision_form(view, "D1", NOW),
 }
 
 
 def drawing() -> set[str]:
-    """Public functions of bot.cards that draw blocks of a plan; what threads show is tested in test_cards."""
+    """Public functions of bot.cards that draw blocks of a plan; what threads show is tested in test_card."""
     found = set()
     for info in pkgutil.iter_modules(cards.__path__, "bot.cards."):
         for name, made in inspect.getmembers(importlib.import_module(info.name), inspect.isfunction):
@@ -87,3 +87,18 @@ def test_no_renderer_lets_foreign_words_act(made):
 
     assert all(harmless(found.replace("<https://ours.example/", "")) for found in markup(blocks))
     assert not any("\u202e" in text or "\u200b" in text for text in strings(shown(blocks)))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<!channel>", "&lt;!channel&gt;"),
+        ("&lt;", "&amp;lt;"),
+        ("a\u202eb\u200bc\x1bd\x00e", "abcde"),
+        ("two\nlines", "two\nlines"),
+        ("*a* `b` ~c~", "∗a∗ ˋbˋ ∼c∼"),
+        ("naïve 日本 🙂", "naïve 日本 🙂"),
+    ],
+)
+def test_foreign_words_are_made_inert(text, expected):
+    assert escape(text) == expected

@@ -8,7 +8,7 @@ from bot.cards.escalation import needed
 from bot.cards.thread import message
 from bot.local.schema.limits import UPDATE_TEXT, check_message, check_view
 from bot.planner.decision import Decision
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.config import SignoffConfig
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState

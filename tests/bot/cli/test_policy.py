@@ -9,8 +9,8 @@ from bot.config import BotSettings
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
 from storage.errors import SignoffError
-from storage.store import Store
 from tests.support.fakes import DEPLOY, approve, plan_spec, propose, step
+from tests.support.store import Store
 
 PLAIN = '[people]\napprovers = ["BOB", "CAROL"]\n'
 STRICT = (

@@ -6,7 +6,7 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,8 @@ from slack_sdk.errors import SlackApiError
 
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Control, Member
+from tests.support.local_kit import ANN, refused
 
-ANN = Member("U0ANN", "ann", "Ann Lee")
 EVE = Member("U0EVE", "eve", "Eve Out", team_id="T0OTHER", is_restricted=True)
 CHANNEL = "C0OPS"
 
@@ -28,17 +28,6 @@ def slack() -> Iterator[LocalSlack]:
         members=[ANN, EVE], channels=[Channel(CHANNEL, "ops"), Channel("C0DEV", "dev")]
     ) as running:
         yield running
-
-
-@pytest.fixture
-def api(slack: LocalSlack) -> WebClient:
-    return WebClient(slack.bot_token, base_url=slack.api_url)
-
-
-def refused(call: Callable[[], object]) -> str:
-    with pytest.raises(SlackApiError) as caught:
-        call()
-    return str(caught.value.response["error"])
 
 
 def test_the_methods_are_those_the_bot_uses(slack: LocalSlack, api: WebClient) -> None:

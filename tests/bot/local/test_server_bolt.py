@@ -1,12 +1,9 @@
 """The real Bolt app at the local workspace: commands, clicks, views, events, faults."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from slack_bolt import App
-from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 from slack_sdk.http_retry.builtin_handlers import RateLimitErrorRetryHandler
@@ -15,11 +12,8 @@ from slack_sdk.webhook import WebhookClient
 from bot.local.client.person import Person, WorkspaceClient
 from bot.local.client.text import readable
 from bot.local.server import LocalSlack
-from bot.local.shapes import Member, Refused, Shortcut
-from tests.support.local_kit import connected
-
-ANN = Member("U0ANN", "ann", "Ann Lee")
-BOB = Member("U0BOB", "bob", "Bob Ray", is_admin=True)
+from bot.local.shapes import Refused, Shortcut
+from tests.support.local_kit import ANN, BOB, ListeningBot, connected, refused, until
 
 BUTTONS = {
     "type": "actions",
@@ -76,18 +70,13 @@ def plan(title: str, *statuses: str) -> dict[str, Any]:
     return {"type": "plan", "title": title, "tasks": tasks}
 
 
-class Bot:
-    """A Bolt app with what the product does with Slack, and a record of what it heard."""
+class Bot(ListeningBot):
+    """An app that does with Slack what the product does."""
 
     def __init__(self, slack: LocalSlack) -> None:
-        self.slack = slack
-        self.client = WebClient(slack.bot_token, base_url=slack.api_url)
-        self.app = App(client=self.client)
-        self.heard: list[tuple[str, dict[str, Any]]] = []
-        self.handler = SocketModeHandler(self.app, slack.app_token)
+        super().__init__(slack)
         self.refusing = False
-        self.view_answer: dict[str, Any] = {}
-        self.app.middleware(self.record)
+        self.forget()
         self.app.error(self.on_error)
         self.app.command("/plan")(self.on_plan)
         self.app.action("approve")(self.on_approve)
@@ -98,12 +87,17 @@ class Bot:
         self.app.shortcut("plan_from_message")(self.on_shortcut)
         self.app.view_closed("change")(lambda ack: ack())
 
+    def forget(self) -> None:
+        super().forget()
+        self.view_answer: dict[str, Any] = {}
+
     def record(self, body: dict[str, Any], next: Callable[[], None]) -> None:
-        if "bot_id" not in str(body.get("event")):
-            self.heard.append((body.get("type", "slash"), body))
+        def go_on() -> None:
             if self.refusing:
                 raise RuntimeError("not committed, so not acked")
-        next()
+            next()
+
+        super().record(body, go_on)
 
     def on_error(self, error: Exception) -> None:
         if not self.refusing:
@@ -147,9 +141,6 @@ class Bot:
         ack()
         respond(text=f"About: {body['message']['text']}")
 
-    def events(self, kind: str) -> list[dict[str, Any]]:
-        return [body for _, body in self.heard if body.get("event", {}).get("type") == kind]
-
 
 @pytest.fixture(scope="module")
 def slack() -> Iterator[LocalSlack]:
@@ -159,36 +150,13 @@ def slack() -> Iterator[LocalSlack]:
 
 
 @pytest.fixture(scope="module")
-def running_bot(slack: LocalSlack) -> Iterator[Bot]:
-    bot = Bot(slack)
-    with connected(slack, bot.app):
-        yield bot
-
-
-@pytest.fixture
-def bot(running_bot: Bot, workspace: WorkspaceClient) -> Bot:
-    running_bot.heard.clear()
-    running_bot.view_answer = {}
-    return running_bot
-
-
-@pytest.fixture
-def workspace(slack: LocalSlack) -> WorkspaceClient:
-    client = slack.client()
-    client.clear()
-    return client
-
-
-@pytest.fixture(scope="module")
 def deaf_bot() -> Iterator[Bot]:
     """An app that hears everything and acks nothing, at a workspace that does not wait long."""
     with LocalSlack(members=[ANN, BOB], ack_timeout=0.1, event_spacing=(0.01, 0.01, 0.01)) as slack:
         bot = Bot(slack)
         bot.refusing = True
-        bot.handler.connect()
-        slack.client().wait_for_bot()
-        yield bot
-        bot.handler.close()
+        with connected(slack, bot.app):
+            yield bot
 
 
 @pytest.fixture
@@ -196,16 +164,6 @@ def lonely() -> Iterator[LocalSlack]:
     """A workspace that the app has not found yet."""
     with LocalSlack(members=[ANN, BOB]) as running:
         yield running
-
-
-@pytest.fixture
-def ann(workspace: WorkspaceClient) -> Person:
-    return workspace.person("U0ANN")
-
-
-@pytest.fixture
-def bob(workspace: WorkspaceClient) -> Person:
-    return workspace.person("U0BOB")
 
 
 def test_a_slash_command_is_answered_to_the_one_who_typed_it(bot: Bot, ann: Person, bob: Person) -> None:
@@ -232,7 +190,7 @@ def test_a_click_redraws_the_card(bot: Bot, ann: Person, bob: Person, workspace:
 def test_a_click_carries_what_slack_sends(bot: Bot, ann: Person, bob: Person) -> None:
     ann.says("/plan deploy auth-service")
     bob.clicks("approve")
-    body = next(body for kind, body in bot.heard if kind == "block_actions")
+    body = bot.sent("block_actions")[0]
 
     assert body["user"] == {"id": "U0BOB", "username": "bob", "name": "bob", "team_id": "T0LOCAL"}
     assert body["enterprise"] is None
@@ -315,17 +273,15 @@ def test_an_event_that_is_not_acked_comes_again(deaf_bot: Bot) -> None:
 def test_an_event_waits_for_the_app(lonely: LocalSlack) -> None:
     ann = lonely.client().person("U0ANN")
     ann.says("@Signoff wake up")
-    bot = Bot(lonely)
-    bot.handler.connect()
-    ann.sees("At your service")
-    bot.handler.close()
+    with connected(lonely, Bot(lonely).app):
+        ann.sees("At your service")
 
 
 def test_the_duplicate_fault_delivers_twice(bot: Bot, ann: Person, workspace: WorkspaceClient) -> None:
     ann.says("/plan deploy auth-service")
     workspace.fault(duplicate=1)
     ann.clicks("approve")
-    until(lambda: [kind for kind, _ in bot.heard].count("block_actions") == 2)
+    until(lambda: len(bot.sent("block_actions")) == 2)
 
 
 def test_a_command_that_nobody_acks_fails_visibly(deaf_bot: Bot) -> None:
@@ -364,7 +320,7 @@ def test_the_app_comes_back_after_a_refresh(bot: Bot, ann: Person, workspace: Wo
 def test_an_expired_trigger_opens_nothing(bot: Bot, ann: Person, workspace: WorkspaceClient) -> None:
     workspace.fault(expired_trigger=1)
     ann.says("/plan deploy auth-service")
-    trigger = next(body for kind, body in bot.heard if kind == "slash")["trigger_id"]
+    trigger = bot.sent("slash")[0]["trigger_id"]
 
     assert refused(lambda: bot.client.views_open(trigger_id=trigger, view=VIEW)) == "expired_trigger_id"
     assert refused(lambda: bot.client.views_open(trigger_id="made-up", view=VIEW)) == "invalid_trigger_id"
@@ -386,7 +342,7 @@ def test_an_old_button_can_still_be_clicked(bot: Bot, ann: Person, bob: Person) 
     bob.clicks("approve")
     ann.sees("Approved by")
     delivery = bob.clicks(old)
-    clicks = [body for kind, body in bot.heard if kind == "block_actions"]
+    clicks = bot.sent("block_actions")
 
     assert delivery.acked
     assert clicks[-1]["actions"][0]["value"] == "v1"
@@ -403,7 +359,7 @@ def test_waiting_in_vain_tells_what_was_there(lonely: LocalSlack) -> None:
 def test_a_whisper_is_replaced_and_deleted_over_its_response_url(bot: Bot, ann: Person) -> None:
     bot.client.chat_postEphemeral(channel="C0OPS", user="U0ANN", text="Which?", blocks=[BUTTONS])
     ann.clicks("lost")
-    body = next(body for kind, body in bot.heard if kind == "block_actions")
+    body = bot.sent("block_actions")[0]
     hook = WebhookClient(body["response_url"])
 
     assert body["container"]["is_ephemeral"]
@@ -449,13 +405,13 @@ def test_leaving_a_form_is_told_only_to_who_asked(bot: Bot, ann: Person) -> None
     ann.says("/plan deploy auth-service")
     ann.clicks("edit")
     ann.closes()
-    assert "view_closed" not in [kind for kind, _ in bot.heard]
+    assert bot.sent("view_closed") == []
 
     ann.clicks("edit")
     bot.view_answer = {"response_action": "update", "view": VIEW | {"notify_on_close": True}}
     ann.fills({"when_step-3": "now"})
     assert ann.closes().acked
-    assert "view_closed" in [kind for kind, _ in bot.heard]
+    assert bot.sent("view_closed")
 
 
 def test_a_choice_in_a_message_is_in_the_state_of_the_next_click(bot: Bot, ann: Person) -> None:
@@ -464,19 +420,6 @@ def test_a_choice_in_a_message_is_in_the_state_of_the_next_click(bot: Bot, ann: 
     which = {"type": "actions", "block_id": "which", "elements": [boxes]}
     bot.client.chat_postMessage(channel="C0OPS", text="Which?", blocks=[which, BUTTONS])
     ann.clicks("approve", values={"which": ["one", "two"]})
-    state = next(body for kind, body in bot.heard if kind == "block_actions")["state"]["values"]
+    state = bot.sent("block_actions")[0]["state"]["values"]
 
     assert state == {"which": {"steps": {"type": "checkboxes", "selected_options": options}}}
-
-
-def refused(call: Callable[[], object]) -> str:
-    with pytest.raises(SlackApiError) as caught:
-        call()
-    return str(caught.value.response["error"])
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.005)

@@ -23,8 +23,8 @@ from bot.planner.model.usage import PRICES
 from bot.planner.model.wire import Asked, Declined
 from bot.planner.runbooks.book import Planned
 from bot.planner.validate import Catalogue
-from tests.support.catalogue import published
 from tests.support.fake_model import KEY, MODEL, FakeModel, fails, says
+from tests.support.samples.catalogue import published
 
 FLOOR = json.loads((HERE / "floor.json").read_text())
 FAMILIES = {"deploy", "rollback", "scale", "data", "investigate", "clarify", "refuse", "injection"}

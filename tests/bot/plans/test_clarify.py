@@ -10,7 +10,7 @@ from bot.planner.model.wire import Asked
 from bot.planner.runbooks.book import Planned
 from bot.planner.runbooks.questions import Field
 from bot.plans.clarify import asked, given
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.states import PlanState
 from tests.support.fakes import TEAM, messages, plan_spec, real_contracts, step
 from tests.support.room import Room

@@ -19,8 +19,6 @@ from storage.config import SignoffConfig
 from storage.contract.spec import StepSpec
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed, SignoffError
-from storage.store import Store
-from tests.bot.policy.test_totp import SAFE, code, enrol, filled
 from tests.support.fakes import (
     DEPLOY,
     NOW,
@@ -35,6 +33,8 @@ from tests.support.fakes import (
     tamper,
     verbs,
 )
+from tests.support.samples.second_factor import SAFE, code, enrol, filled
+from tests.support.store import Store
 
 FIRE = {"name": "in a fire", "reason": "somebody must", "when": {"environment": "production"}}
 FREEZE = {

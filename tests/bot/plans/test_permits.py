@@ -12,11 +12,11 @@ from bot.cards.thread import message
 from bot.context import OUTSIDE, Bot
 from bot.inbox.clicks import on_click
 from bot.planner.validate import Catalogue
-from bot.plans.permits import permit
+from bot.plans.permits import permit, stricter
 from bot.policy.authorize import terms
 from storage.config import SignoffConfig
+from storage.contract.demands import Demands
 from storage.errors import SignoffError
-from storage.store import Store
 from tests.support.fakes import (
     CONTRACTS,
     DEPLOY,
@@ -33,6 +33,9 @@ from tests.support.fakes import (
     taker,
     tamper,
 )
+from tests.support.fakes import terms as terms_with
+from tests.support.samples.second_factor import code, enrol, guarded, submit
+from tests.support.store import Store
 
 pytestmark = pytest.mark.authorize
 GIVEN: dict[str, Any] = {"people": {"approvers": ["BOB", "CAROL", "SAPP"]}}
@@ -258,3 +261,14 @@ def test_what_a_proposal_asks_for_cannot_be_talked_down_in_the_database(lite, st
 
     assert lite.view(plan_id).approved_by == ()
     assert due(lite) == []
+
+
+def test_an_approval_that_somebody_wrote_into_the_database_without_a_factor_gets_no_permit(lite):
+    enrol(lite)
+    view = guarded(lite)
+    submit(lite, view, code())
+    asked = terms_with(demands=Demands(second_factor=True))
+    assert stricter(asked, lite.view(view.id), 1) == ""
+    tamper(lite, "UPDATE approval SET factor = ''")
+
+    assert "second factor" in stricter(asked, lite.view(view.id), 1)

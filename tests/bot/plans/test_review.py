@@ -10,14 +10,13 @@ from bot.cards.thread import message
 from bot.context import Bot
 from bot.planner.decision import Decision, Progress
 from bot.planner.model.usage import Usage
-from bot.plans.review import guided
-from bot.turns.planning import think
+from bot.plans.review import give_guidance
+from bot.turns.rounds import think
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed
-from storage.store import Store
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -41,6 +40,7 @@ from tests.support.fakes import (
     terms,
     verbs,
 )
+from tests.support.store import Store
 
 MIRROR = contract("check", worker="mirror", changes=False, repeat="safe")
 PEOPLE = demo_config().people.model_copy(update={"approvers": ("BOB", "CAROL")})
@@ -274,7 +274,7 @@ def test_a_persons_words_reach_the_planner_and_the_journal(lite):
     plan_id, heard = approved(lite, LOOK), list[str]()
     broke(lite, plan_id, "look", "permanent")
     think(bot(lite))
-    guided(bot(lite), "ANN", lite.view(plan_id), " look at b instead ", key="look")
+    give_guidance(bot(lite), "ANN", lite.view(plan_id), " look at b instead ", key="look")
 
     def advise(now: Progress, history: Any, rungs: Any, spend: Any) -> Decision:
         heard.append(now.guidance)
@@ -295,11 +295,11 @@ def test_a_persons_words_reach_the_planner_and_the_journal(lite):
 def test_guidance_needs_a_planner_who_may_and_a_plan_that_waits(lite):
     plan_id = approved(lite, LOOK)
     with pytest.raises(Conflict):
-        guided(bot(lite), "ANN", lite.view(plan_id), "go on")
+        give_guidance(bot(lite), "ANN", lite.view(plan_id), "go on")
     broke(lite, plan_id, "look", "permanent")
     with pytest.raises(NotAllowed):
-        guided(bot(lite), "MALLORY", lite.view(plan_id), "go on")
-    guided(bot(lite), "BOB", lite.view(plan_id), "go on")
+        give_guidance(bot(lite), "MALLORY", lite.view(plan_id), "go on")
+    give_guidance(bot(lite), "BOB", lite.view(plan_id), "go on")
     think(bot(lite))
 
     assert lite.view(plan_id).state == PlanState.stalled
@@ -335,7 +335,7 @@ def test_a_death_before_the_commit_repeats_the_thinking_and_nothing_else(lite, m
         raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(Store, "_settle", dies)
+        patched.setattr("storage.plans.decisions.settle_plans", dies)
         with pytest.raises(Killed):
             think(bot(lite))
     assert (lite.view(plan_id).revision, decided(lite, plan_id)) == (1, [])
@@ -420,7 +420,7 @@ def test_the_ladder_stands_anew_after_guidance_and_only_then(lite):
         lite.clock.advance(minutes=10)
         broke(lite, plan_id, "look")
         think(bot(lite))
-    guided(bot(lite), "ANN", lite.view(plan_id), "once more")
+    give_guidance(bot(lite), "ANN", lite.view(plan_id), "once more")
     think(bot(lite, advice("retry")))
 
     assert decided(lite, plan_id) == ["retry", "retry", "ask", "retry"]

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
 
 from bot.cards.phrases import differences
 from bot.inbox.dispatch import handle_all
@@ -17,13 +16,12 @@ from bot.planner.model.wire import Draft, to_spec
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.spec import PlanSpec
-from storage.store import Store
-from tests.conftest import emptied
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, fails, says
-from tests.support.fakes import NOW, FakeClock, demo_config, messages, real_contracts, step, terms, verbs
+from tests.support.fakes import NOW, demo_config, messages, real_contracts, step, terms, verbs
 from tests.support.room import Room
+from tests.support.store import Store
 
 pytestmark = pytest.mark.model
 
@@ -61,14 +59,8 @@ def answered(kind: str, **more: Any) -> Reply:
 
 
 @pytest.fixture
-def lite(sqlite_engine: Engine, clock: FakeClock) -> Store:
-    """A file: what a call cost is booked by the thread that made the call."""
-    return Store(emptied(sqlite_engine), clock)
-
-
-@pytest.fixture
-def room(lite: Store) -> Room:
-    found = Room(lite)
+def room(on_disk: Store) -> Room:
+    found = Room(on_disk)
     found.proposed(SPEC, terms(), real_contracts())
     return found
 

@@ -6,12 +6,12 @@ import pytest
 
 from bot.cards.thread import message
 from bot.planner.runbooks import book as runbooks
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
-from storage.store import Store
 from tests.support.fakes import TEAM, demo_config, messages, real_contracts, taker
 from tests.support.room import Room
+from tests.support.store import Store
 
 FORM = {"name": "nightly-proof", "title": "Prove staging", "trigger": "prove it every night"}
 

@@ -17,13 +17,12 @@ from bot.inbox.clicks import on_click
 from bot.planner.validate import Catalogue
 from bot.plans.permits import permit
 from bot.policy.authorize import terms
-from bot.process import usable
+from bot.process import load_config
 from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.errors import BadConfig, NotAllowed
 from storage.plans.lifecycle import Terms
-from storage.store import Store
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -38,6 +37,7 @@ from tests.support.fakes import (
     verbs,
 )
 from tests.support.places import ROOT
+from tests.support.store import Store
 
 STAGING = contract("try", names={"service": {"a": {"binding": "b", "environment": "staging"}}})
 CATALOGUE = Catalogue([*CONTRACTS.values(), STAGING])
@@ -414,6 +414,6 @@ def test_the_bot_does_not_start_without_approvers_secrets_or_a_policy(tmp_path: 
     )
 
     with pytest.raises(BadConfig) as caught:
-        usable(settings)
+        load_config(settings)
 
     assert said in str(caught.value)

@@ -6,9 +6,9 @@ import pytest
 
 from bot.policy.authorize import ROLES, Actor, Allowed, Refused, authorize, entitled, only_later, terms
 from storage.config import SignoffConfig
-from storage.contract.demands import Demands, Glass, Quorum
+from storage.contract.demands import Demands, Overridable, Quorum
 from storage.contract.spec import PlanSpec
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.bot.policy.test_authorize_terms import CATALOGUE, PLAN
 from tests.support.fakes import CONTRACTS, DEPLOY, NOW, READ, chain, plan_spec, step
 
@@ -20,7 +20,7 @@ RULES = [
 ]
 PEOPLE = {"approvers": ["BOB", "CAROL"], "admins": ["ROOT"]}
 CONFIG = SignoffConfig.model_validate({"people": PEOPLE, "policy": {"rules": RULES}})
-GLASS = (Glass(part="freeze", of=("FIRE", "LEFT")),)
+GLASS = (Overridable(part="freeze", of=("FIRE", "LEFT")),)
 # One asks the approvers in general; one asks database people alone, of whom one has left the rules since.
 GENERAL = replace(PLAN, demands=Demands(quorums=(Quorum(needed=1, of=("BOB",), general=True),), glass=GLASS))
 SPECIAL = replace(

@@ -11,7 +11,7 @@ from bot.policy.authorize import ROLES, Actor, Allowed, Refused, authorize, dura
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState
-from storage.reading.views import PlanView
+from storage.reading.plan_view import PlanView
 from tests.support.fakes import BACKUP, CONTRACTS, DEPLOY, NOW, READ, chain, contract, plan_spec, step, undo
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["BOB", "CAROL"], "admins": ["ROOT"]}})

@@ -18,25 +18,18 @@ from bot.context import Bot
 from bot.inbox.dispatch import handle_all
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
-from bot.local.shapes import Member
-from bot.process import make, usable
+from bot.process import load_config, make_bot
 from bot.slack.app import build
 from bot.slack.http_mode import LARGEST, PATH, serving
 from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
-from storage.store import Store
 from tests.support.fakes import CONTRACTS, FakeClock, plan_spec, terms
 from tests.support.local_kit import until
+from tests.support.store import Store
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["U0BOB"]}})
 COMMAND = "command=%2Fplan&text=deploy&user_id=U0ANN&channel_id=C0OPS&team_id=T0LOCAL&trigger_id=1.2.3"
-
-
-@pytest.fixture(scope="module")
-def slack() -> Iterator[LocalSlack]:
-    with LocalSlack(members=[Member("U0ANN", "ann", "Ann"), Member("U0BOB", "bob", "Bob")]) as running:
-        yield running
 
 
 @pytest.fixture
@@ -45,7 +38,7 @@ def bot(slack: LocalSlack, tmp_path: Path, clock: FakeClock) -> Iterator[Bot]:
     engine = open_engine(f"sqlite:///{tmp_path / 'x.db'}")
     migrate(engine)
     client = WebClient(token=slack.bot_token, base_url=slack.api_url, retry_handlers=[])
-    yield make(Store(engine, clock), client, CONFIG)[0]
+    yield make_bot(Store(engine, clock), client, CONFIG)[0]
     engine.dispose()
 
 
@@ -100,7 +93,7 @@ def test_a_click_is_committed_before_it_is_answered(ann: Person, bot: Bot) -> No
     bot.store.publish(CONTRACTS.values())
     plan_id = bot.store.request("deploy a", team="T0LOCAL", user="U0ANN", channel="C0OPS")
     bot.store.propose(plan_id, plan_spec(), terms(), author="planner")
-    make(bot.store, bot.people._client, CONFIG)[1].speak()
+    make_bot(bot.store, bot.people._client, CONFIG)[1].speak()
 
     assert ann.clicks("approve").acked
     assert [delivery.kind for delivery in bot.store.unhandled()] == ["click"]
@@ -110,7 +103,7 @@ def test_a_form_is_answered_in_the_same_request(ann: Person, bot: Bot) -> None:
     bot.store.publish(CONTRACTS.values())
     plan_id = bot.store.request("deploy a", team="T0LOCAL", user="U0ANN", channel="C0OPS")
     bot.store.propose(plan_id, plan_spec(), terms(), author="planner")
-    make(bot.store, bot.people._client, CONFIG)[1].speak()
+    make_bot(bot.store, bot.people._client, CONFIG)[1].speak()
     ann.clicks("reject")
     handle_all(bot)
 
@@ -176,7 +169,7 @@ def test_without_a_signing_secret_http_mode_does_not_start(
     settings = BotSettings(config=config)
 
     with pytest.raises(BadConfig, match="SLACK_SIGNING_SECRET is not set"):
-        usable(settings)
+        load_config(settings)
     with pytest.raises(BadConfig, match="SLACK_SIGNING_SECRET"), serving(None, " ", "127.0.0.1", 0):  # type: ignore[arg-type] # it never gets so far
         pass
-    assert usable(settings.model_copy(update={"slack_signing_secret": SecretStr("s")}))
+    assert load_config(settings.model_copy(update={"slack_signing_secret": SecretStr("s")}))

@@ -11,13 +11,11 @@ from slack_sdk import WebClient
 
 from bot.local.client.person import WorkspaceClient
 from bot.local.server import LocalSlack
-from bot.local.shapes import Member
 from bot.slack.attachments import LARGEST_LOG, read_log
 from bot.slack.outbox import Outbox, patience
 from bot.slack.pace import BURST, EVERY, POST, UPDATE, UPDATES, Pace
 from storage.database.engine import migrate, open_engine
 from storage.errors import SignoffError
-from storage.store import Store
 from tests.support.fakes import (
     CONTRACTS,
     FakeClock,
@@ -31,6 +29,7 @@ from tests.support.fakes import (
     taker,
     terms,
 )
+from tests.support.store import Store
 
 CHANNEL = "C0OPS"
 HOME = {"type": "home", "blocks": [{"type": "header", "text": {"type": "plain_text", "text": "Signoff"}}]}
@@ -53,19 +52,6 @@ class Plain(WebClient):
     def chat_postMessage(self, **given: Any) -> Any:  # noqa: N802 # Slack's own name
         long = len(given["blocks"][0].get("text", {}).get("text", "")) > 100
         return super().chat_postMessage(**given | ({"blocks": [{"type": "nonsense"}]} if long else {}))
-
-
-@pytest.fixture(scope="module")
-def slack() -> Iterator[LocalSlack]:
-    with LocalSlack(members=[Member("U0ANN", "ann", "Ann"), Member("U0BOB", "bob", "Bob")]) as running:
-        yield running
-
-
-@pytest.fixture
-def workspace(slack: LocalSlack) -> WorkspaceClient:
-    client = slack.client()
-    client.clear()
-    return client
 
 
 @pytest.fixture
@@ -105,8 +91,10 @@ def test_a_message_that_a_crash_kept_from_being_noted_is_found_again(outbox, wor
         approve(outbox.store, plan_id)
         outbox.speak()
     shown = json.dumps(workspace.state()["messages"])
-    with outbox.store._write() as c:  # as if killed between Slack's answer and our note of it
-        c.exec_driver_sql("UPDATE message SET ts = '', shown = 0, sending = 1 WHERE kind = ?", (kind,))
+    with outbox.store.write() as t:  # as if killed between Slack's answer and our note of it
+        t.connection.exec_driver_sql(
+            "UPDATE message SET ts = '', shown = 0, sending = 1 WHERE kind = ?", (kind,)
+        )
 
     outbox.speak()
 

@@ -7,8 +7,8 @@ import pytest
 from bot.turns.anchor import Anchor
 from storage.audit.export import journal
 from storage.audit.verify import check, read_checkpoint
-from storage.store import Store
 from tests.support.fakes import approve, messages, propose, tamper
+from tests.support.store import Store
 
 
 @pytest.fixture

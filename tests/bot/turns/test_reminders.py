@@ -7,8 +7,8 @@ import pytest
 from bot.context import Bot
 from bot.turns.reminders import due, remind
 from storage.config import SignoffConfig
-from tests.bot.cards.test_card import plan_view
 from tests.support.fakes import NOW, Everybody, messages, propose
+from tests.support.samples.cards import plan_view
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["UBOB", "UCAROL"], "admins": ["UROOT"]}})
 

@@ -17,8 +17,8 @@ from storage.contract.capability import Contract
 from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import StepState
-from storage.reading.views import StepView
-from tests.support.catalogue import published
+from storage.reading.plan_view import StepView
+from tests.support.samples.catalogue import published
 
 HERE = Path(__file__).parent / "faults"
 FAMILIES = ("transient", "tool", "too_big", "unrecoverable")

@@ -16,7 +16,7 @@ from storage.contract.capability import Check
 from storage.contract.report import AnyReport
 from storage.contract.spec import Mandate, PlanSpec, Schedule, StepSpec, UndoSpec
 from storage.contract.states import StepState
-from storage.reading.views import StepView
+from storage.reading.plan_view import StepView
 from tests.proof.parts.faulty import called, offered
 
 SECRET = "hunter2-s3cr3t"

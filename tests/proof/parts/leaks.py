@@ -17,22 +17,20 @@ from sqlalchemy import text as sql
 
 from bot.context import Bot
 from bot.inbox.dispatch import handle_all
-from bot.people import People
 from bot.planner.model import prompt
 from bot.planner.model.claude import Claude, connect
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
-from bot.policy.authorize import Actor
 from bot.slack.app import commit
 from bot.slack.outbox import Outbox
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.database.engine import migrate, open_engine
 from storage.secrets.redaction import Quiet, Redactor
-from storage.store import Store
 from tests.proof.parts.planted import KINDS, Chance, Made, known, unknown
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, says
 from tests.support.fakes import (
     TEAM,
+    Everybody,
     FakeClock,
     approve,
     demo_config,
@@ -42,6 +40,7 @@ from tests.support.fakes import (
     terms,
     work,
 )
+from tests.support.store import Store
 from workers.base import Context, Params, Permanent, Report, Worker, action
 from workers.commands.process import run
 from workers.engine.attempt import Attempts
@@ -51,17 +50,6 @@ SEEN = 12  # so many characters of a secret in a row are too many; fewer may be 
 BOOKS = runbooks.read([runbooks.SHIPPED])
 Batch = list[Made]
 SHOUT = "import sys; sys.stderr.write('.' * 4090 + open(sys.argv[1], encoding='utf-8').read()); sys.exit(1)"
-
-
-class Members(People):
-    def __init__(self) -> None:
-        pass
-
-    def actor(self, user: str, *, fresh: bool = False) -> Actor:
-        return Actor(TEAM, user)
-
-    def outside(self, channel: str) -> bool:
-        return False
 
 
 class Recorder(WebClient):
@@ -131,7 +119,7 @@ class Scene:
         self.store = Store(self.engine, self.clock, self.redactor)
         self.reply, self.breaks, self.trigger = "", "", count(1)
         model.script = [self._answer]
-        self.bot = Bot(self.store, demo_config(), Members(), lambda *_: None, BOOKS, self._ask)
+        self.bot = Bot(self.store, demo_config(), Everybody(), lambda *_: None, BOOKS, self._ask)
         self.outbox = Outbox(self.store, self.slack, artifacts=home)
         self.worker = Leaky({})
         self.attempts = Attempts(self.store, Registry([self.worker]), "w1", home)

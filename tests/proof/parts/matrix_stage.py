@@ -26,10 +26,9 @@ from bot.planner.validate import Catalogue
 from bot.policy.authorize import terms
 from bot.slack.app import build, commit
 from storage.database.tables import Message
-from storage.store import Store
-from storage.transaction import rows
 from tests.proof.parts.matrix import AUTHORS, CONFIG, FACTS, GROUPS, HOME, KINDS, STATES, UNANSWERED, expected
 from tests.support.fakes import CONTRACTS, DEPLOY, bad, ok, plan_spec, step, step_row, take
+from tests.support.store import Store
 
 SECRET = "shh"
 HELD = "plan 999"  # stopped all the time, so that there is something to resume
@@ -104,8 +103,8 @@ class Stage:
             plan_id, spec, found.__class__(**vars(found) | {"approvers": approvers}), author="planner"
         )
         self._approves(plan_id, "UCAROL")
-        with self.store._read() as c:
-            (card,) = rows(c, Message, col(Message.key) == f"card:{plan_id}")
+        with self.store.read() as t:
+            (card,) = t.rows(Message, col(Message.key) == f"card:{plan_id}")
         self.store.note_shown(card, card_of(plan_id), next_at=self.store.clock())
 
     def _approves(self, plan_id: int, user: str) -> None:
@@ -132,18 +131,18 @@ class Stage:
 
     def core(self, plan_id: int) -> tuple[Any, ...]:
         """Everything that a decision could change."""
-        with self.store._read() as c:
-            return tuple(c.execute(text(CORE), {"plan": plan_id}).one())
+        with self.store.read() as t:
+            return tuple(t.execute(text(CORE), {"plan": plan_id}).one())
 
     def drawn(self, user: str) -> int:
         """How often this person's home tab was to be drawn."""
-        with self.store._read() as c:
-            return sum(row.wanted for row in rows(c, Message, col(Message.key) == f"home:{user}"))
+        with self.store.read() as t:
+            return sum(row.wanted for row in t.rows(Message, col(Message.key) == f"home:{user}"))
 
     def release(self, plan_id: int) -> None:
         """Nothing of this plan keeps a target from the next one."""
-        with self.store._write() as c:
-            c.exec_driver_sql("DELETE FROM target")
+        with self.store.write() as t:
+            t.connection.exec_driver_sql("DELETE FROM target")
         for stop in self.store.stops():
             if stop.scope != HELD:
                 self.store.resume(stop.scope, user="UADA")
@@ -328,13 +327,11 @@ def found(stage: Stage, kind: str, act: Act, plan_id: int) -> str:
     """What became of it, by what can be seen."""
     store, before = stage.store, stage.core(plan_id)
     heads, forms, drawn = (store.head(0)[0], store.head(plan_id)[0]), len(stage.opened), stage.drawn(kind)
-    with store._read() as c:
-        last = max(
-            (row.id or 0 for row in rows(c, Message, order=col(Message.id).desc(), limit=1)), default=0
-        )
+    with store.read() as t:
+        last = max((row.id or 0 for row in t.rows(Message, order=col(Message.id).desc(), limit=1)), default=0)
     errors = act.play(stage, kind, plan_id) or {}
-    with store._read() as c:
-        said = rows(c, Message, col(Message.id) > last)
+    with store.read() as t:
+        said = t.rows(Message, col(Message.id) > last)
     noted = [store.event(id_, n) for id_, head in zip((0, plan_id), heads, strict=True)
              for n in range(head + 1, store.head(id_)[0] + 1)]  # fmt: skip
     refusals = [event for event in noted if event and event.verb == "refuse"]

@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 
 from storage.__main__ import main
 from storage.audit.export import checkpoint, journal, ocsf
-from storage.audit.retention import Retention
+from storage.audit.retention import prune
 from storage.audit.verify import Verdict, check, read_checkpoint, root
 from storage.config import login
 from storage.database.engine import open_engine
 from storage.errors import Conflict
 from storage.journal.chain import canonical
-from storage.store import Store
 from tests.proof.audit import unnoticed
 from tests.support.fakes import (
     DEPLOY,
@@ -38,6 +37,7 @@ from tests.support.fakes import (
     together,
 )
 from tests.support.places import ROOT
+from tests.support.store import Store
 
 EDITS = {
     "an actor": "UPDATE event SET actor = 'MALLORY' WHERE verb = 'approve'",
@@ -246,8 +246,8 @@ def test_old_events_are_forgotten_and_the_chains_still_hold(store, clock, tmp_pa
     young = finished(store)
     checkpoint(store.engine, anchored, clock())
     export.write_bytes(b"".join(journal(store.engine)))
-    keeper, length = Retention(store.engine, clock), len(store.events(old))
-    gone = keeper.prune(before=NOW.replace(year=2027), export=export, anchored=anchored, actor="ops")
+    length = len(store.events(old))
+    gone = prune(store, before=NOW.replace(year=2027), export=export, anchored=anchored, actor="ops")
     early = judged(store, anchored)
     checkpoint(store.engine, anchored, clock())
 
@@ -265,15 +265,15 @@ def test_old_events_are_forgotten_and_the_chains_still_hold(store, clock, tmp_pa
 
 def test_nothing_is_forgotten_that_a_good_export_does_not_hold(lite, clock, tmp_path):
     anchored, export = tmp_path / "anchor", tmp_path / "export"
-    plan_id, keeper = finished(lite), Retention(lite.engine, clock)
+    plan_id = finished(lite)
     given = {"export": export, "anchored": anchored, "actor": "ops"}
     with pytest.raises(Conflict, match="no checkpoint"):
-        keeper.prune(NOW.replace(year=2030), **given)
+        prune(lite, NOW.replace(year=2030), **given)
     checkpoint(lite.engine, anchored, NOW)
     export.write_bytes(b"".join([*journal(lite.engine)][:-1]))
 
     with pytest.raises(Conflict, match="no good copy"):
-        keeper.prune(NOW.replace(year=2030), **given)
+        prune(lite, NOW.replace(year=2030), **given)
     assert lite.events(plan_id)
 
 

@@ -9,7 +9,6 @@ from storage.contract.states import PLAN_MOVES, STEP_MOVES, PlanState, StepState
 from storage.database.statements import table
 from storage.database.tables import Approval, Attempt, Event, Message, Plan, Revision, Step, Target
 from storage.errors import Conflict
-from storage.store import Store
 from tests.support.fakes import (
     DEPLOY,
     approved,
@@ -25,16 +24,17 @@ from tests.support.fakes import (
     tamper,
     terms,
 )
+from tests.support.store import Store
 
 S = StepState
 
 
 def everything(store: Store) -> list[Any]:
     """All rows that a verb could change; `version` is a counter, not a fact."""
-    with store._read() as c:
+    with store.read() as t:
         found = []
         for model in (Plan, Revision, Approval, Step, Attempt, Target, Event, Message):
-            rows = [dict(row._mapping) for row in c.execute(select(table(model)))]
+            rows = [dict(row._mapping) for row in t.execute(select(table(model)))]
             found.append([{k: v for k, v in row.items() if k != "version"} for row in rows])
         return found
 
@@ -66,15 +66,15 @@ def test_a_plan_moves_only_along_its_table(lite, state, verb):
     was = everything(lite)
 
     if state in before:
-        with lite._write() as c:
-            moved = lite._move(c, plan_id, verb, actor="test")
+        with lite.write() as t:
+            moved = t.move(plan_id, verb, actor="test")
 
         assert moved.state == after
         assert lite.view(plan_id).state == after
         assert lite.events(plan_id)[-1].verb == verb
     else:
-        with pytest.raises(Conflict, match=f"is {state}"), lite._write() as c:
-            lite._move(c, plan_id, verb, actor="test")
+        with pytest.raises(Conflict, match=f"is {state}"), lite.write() as t:
+            t.move(plan_id, verb, actor="test")
 
         assert everything(lite) == was
 
@@ -133,11 +133,13 @@ def test_a_step_moves_only_along_its_table(lite, state, verb):
     row, was = step_row(lite, plan_id, "s1"), everything(lite)
 
     if state in before:
-        with lite._write() as c:
-            assert lite._move_step(c, row, verb).state == after
+        with lite.write() as t:
+            t.move_step(row, verb)
+
+        assert step_row(lite, plan_id, "s1").state == after
     else:
-        with pytest.raises(Conflict, match="moved on"), lite._write() as c:
-            lite._move_step(c, row, verb)
+        with pytest.raises(Conflict, match="moved on"), lite.write() as t:
+            t.move_step(row, verb)
 
         assert everything(lite) == was
 
@@ -148,8 +150,8 @@ def test_a_step_does_not_move_for_an_older_attempt(lite, verb):
     row = step_row(lite, plan_id, "s1")
     tamper(lite, "UPDATE step SET attempt = 7, state = :state", state=next(iter(STEP_MOVES[verb][0])))
 
-    with pytest.raises(Conflict, match="moved on"), lite._write() as c:
-        lite._move_step(c, row, verb)
+    with pytest.raises(Conflict, match="moved on"), lite.write() as t:
+        t.move_step(row, verb)
 
 
 @pytest.mark.parametrize("state", StepState)

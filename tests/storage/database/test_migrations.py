@@ -21,8 +21,6 @@ from storage.database import tables
 from storage.database.engine import migrate, open_engine
 from storage.journal.chain import broken_link
 from storage.steps.claims import Claim
-from storage.store import Store
-from storage.transaction import rows
 from tests.support.fakes import (
     BACKUP,
     approve,
@@ -36,6 +34,7 @@ from tests.support.fakes import (
     take,
     taker,
 )
+from tests.support.store import Store
 
 MIGRATIONS = Path(storage.database.engine.__file__).parent / "migrations"
 
@@ -105,8 +104,8 @@ def copy(store: Store, old: Engine) -> None:
     """The rows of today, as the first schema had them; a message named its event by the event's id."""
     found = inspect(old)
     known = {name: {one["name"] for one in found.get_columns(name)} for name in found.get_table_names()}
-    with store._read() as source, old.execution_options(writes=True).begin() as sink:
-        events = {(event.plan_id, event.seq): event.id for event in rows(source, tables.Event)}
+    with store.read() as source, old.execution_options(writes=True).begin() as sink:
+        events = {(event.plan_id, event.seq): event.id for event in source.rows(tables.Event)}
         for table in (t for t in SQLModel.metadata.sorted_tables if t.name in known):
             kept = [dict(row._mapping) for row in source.execute(select(table))]
             for row in kept if table.name == "message" else ():

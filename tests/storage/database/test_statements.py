@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -303,6 +304,11 @@ def outcome(engine: Engine, seeds: list[dict[str, Any]], work: Run) -> str:
         return repr((found, [tuple(row) for row in kept]))  # as text: NaN is not itself
 
 
+def prepared(statement: Any) -> Prepared[Any]:
+    """With rows that have the columns of the statement."""
+    return Prepared(statement, namedtuple("Row", [column.key for column in statement.exported_columns]))
+
+
 def same(engine: Engine, seeds: list[dict[str, Any]], ours: Run, plain: Run) -> None:
     wanted = outcome(engine, seeds, plain)
 
@@ -338,7 +344,7 @@ class Work:
 
     def together(self, c: Connection) -> list[Any]:
         parts = {name: Prepared(write.statement) for name, write in self.writes.items()}
-        made = Together(last=Prepared(self.asked.ours) if self.asked else None, **parts)
+        made = Together(last=prepared(self.asked.ours) if self.asked else None, **parts)
         asked = self.asked.given if self.asked else {}
         return [row for stage in self.stages() for row in made.run(c, asked, **stage)]
 
@@ -358,7 +364,7 @@ def test_a_statement_brings_and_leaves_what_sqlalchemy_does(engine, scratch):
     @often
     @given(several, questions() | conflicts())
     def check(seeds: list[dict[str, Any]], asked: Asked) -> None:
-        ours, plain = Prepared(asked.ours), asked.plain
+        ours, plain = prepared(asked.ours), asked.plain
         same(
             engine, seeds, lambda c: ours.all(c, **asked.given), lambda c: c.execute(plain, asked.given).all()
         )
@@ -500,7 +506,7 @@ def test_a_value_that_is_not_given_is_missed(engine, scratch):
 @pytest.mark.postgres
 def test_text_that_looks_like_a_parameter_is_none(postgres_engine):  # on SQLite it is one for SQLAlchemy
     with postgres_engine.begin() as c:
-        (found,) = Prepared(select(literal_column("'5 %(row)s %%'").label("text"))).all(c)
+        (found,) = prepared(select(literal_column("'5 %(row)s %%'").label("text"))).all(c)
 
     assert found.text == "5 %(row)s %%"
 

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from storage.errors import Unavailable
-from storage.exchange.deliveries import Letter
-from storage.store import Store
+from storage.exchange.deliveries import Arrival, Arrivals
 from tests.support.fakes import strangers, together
+from tests.support.store import Store
 
 
 def keys(store: Store) -> list[str]:
@@ -33,17 +33,18 @@ def test_two_bots_that_are_told_the_same_keep_it_once(store):
     assert keys(store) == ["k"]
 
 
-def test_letters_that_wait_for_a_commit_share_the_next_one(store, monkeypatch):
-    commits = []
-    keep = store._keep
-    monkeypatch.setattr(store, "_keep", lambda mine: commits.append(1) or keep(mine))
-    with store._write():  # somebody else is writing
+def test_deliveries_that_wait_for_a_commit_share_the_next_one(store, monkeypatch):
+    commits, arrivals = [], Arrivals(store)
+    keep = arrivals._keep
+    monkeypatch.setattr(arrivals, "_keep", lambda mine: commits.append(1) or keep(mine))
+    with store.write():  # somebody else is writing
         threads = [
-            threading.Thread(target=store.deliver, args=(f"k{n}", "click", {"user": "U"})) for n in range(30)
+            threading.Thread(target=arrivals.deliver, args=(f"k{n}", "click", {"user": "U"}))
+            for n in range(30)
         ]
         for thread in threads:
             thread.start()
-        while len(store._pile) < 30:
+        while len(arrivals._waiting) < 30:
             time.sleep(0.001)
     for thread in threads:
         thread.join()
@@ -52,20 +53,21 @@ def test_letters_that_wait_for_a_commit_share_the_next_one(store, monkeypatch):
     assert len(keys(store)) == 30
 
 
-def test_a_letter_that_could_not_be_written_is_never_kept_and_the_others_are(store, monkeypatch):
-    waiting = Letter({"key": "waiting", "kind": "click", "body": {"user": "U"}})
-    store._pile.append(waiting)
+def test_a_delivery_that_could_not_be_written_is_never_kept_and_the_others_are(store, monkeypatch):
+    arrivals = Arrivals(store)
+    waiting = Arrival({"key": "waiting", "kind": "click", "body": {"user": "U"}})
+    arrivals._waiting.append(waiting)
 
-    def broken(c, row):
+    def broken(t, row):
         raise Unavailable("no disk")
 
     with monkeypatch.context() as patched:
-        patched.setattr(store, "_add", broken)
+        patched.setattr("storage.exchange.deliveries._add", broken)
         with pytest.raises(Unavailable):
-            store.deliver("refused", "click", {"user": "U"})
+            arrivals.deliver("refused", "click", {"user": "U"})
     assert (keys(store), waiting.new) == ([], None)
 
-    store.deliver("third", "click", {"user": "U"})
+    arrivals.deliver("third", "click", {"user": "U"})
 
     assert keys(store) == ["waiting", "third"]
     assert waiting.new

@@ -15,9 +15,9 @@ from storage.database.engine import open_engine
 from storage.errors import BadConfig
 from storage.monitoring.health import Health, HealthSettings, Pulse, answering
 from storage.monitoring.metrics import Figure, figures, told
-from storage.store import Store
 from tests.conftest import emptied
 from tests.support.fakes import BACKUP, DEPLOY, FakeClock, approved, bad, ok, propose, step, take, tamper
+from tests.support.store import Store
 
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="(\\.|[^"\\\n])*"\})? [0-9.e+-]+$')
 
@@ -153,8 +153,8 @@ def test_a_loop_that_stands_still_is_named_until_it_turns_again(door):
 def test_a_schema_of_another_release_is_alive_but_not_ready(store):
     health = Health(store, Pulse(turn=60.0))
     newest = health.answer("/readyz")
-    with store._read() as c:
-        version = c.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
+    with store.read() as t:
+        version = t.connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one()
     change = "UPDATE alembic_version SET version_num = :version"
     tamper(store, change, version="0001")
     behind, alive = health.answer("/readyz"), health.answer("/healthz")

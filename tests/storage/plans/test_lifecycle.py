@@ -16,7 +16,7 @@ from storage.contract.states import PlanState, StepState
 from storage.errors import Conflict, NotFound
 from storage.exchange.outbox import EACH
 from storage.journal.chain import broken_link
-from storage.store import Store
+from storage.transaction import Transaction
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -54,6 +54,7 @@ from tests.support.fakes import (
     undo,
     verbs,
 )
+from tests.support.store import Store
 
 NOBODY_TOLD_US = "the stored plan is not the one that was approved"
 
@@ -135,8 +136,8 @@ def test_two_approvals_need_two_people(store):
 def test_steps_exist_only_after_the_last_approval(store):
     plan_id = propose(store, needed=2)
     approve(store, plan_id, "BOB")
-    with store._read() as c:
-        early = store._steps(c, store._plan(c, plan_id))
+    with store.read() as t:
+        early = t.steps(t.plan(plan_id))
     approve(store, plan_id, "CAROL")
 
     assert early == []
@@ -587,8 +588,8 @@ def test_what_was_changed_behind_the_stores_back_does_not_run(store, statement, 
 
     assert claim(store, plan_id, "s1") is None
     row = step_row(store, plan_id, "s1")
-    with store._read() as c:
-        plan = store._plan(c, plan_id)
+    with store.read() as t:
+        plan = t.plan(plan_id)
     assert (plan.state, row.state, row.attempt) == (PlanState.stalled, StepState.failed, 0)
     assert "not started" in row.report["summary"]
     assert attempts(store) == []
@@ -886,20 +887,19 @@ def test_a_permit_withheld_for_the_same_reason_is_said_once_and_wakes_nobody(sto
     assert len(messages(store, "waits")) == 1
 
 
-def test_a_missed_step_of_a_plan_that_was_cancelled_meanwhile_stops_nobody(lite, clock):
+def test_a_missed_step_of_a_plan_that_was_cancelled_meanwhile_stops_nobody(lite, clock, monkeypatch):
     plan_id = approved(
         lite, step("s1", DEPLOY, schedule={"not_before": later(hours=1), "not_after": later(hours=2)})
     )
     clock.advance(hours=3)
-    touch = lite._touch
+    touch = Transaction.touch
 
-    def beaten(c, number):
-        lite._touch = touch
-        c.exec_driver_sql("UPDATE plan SET state = 'cancelled'")
-        c.exec_driver_sql("UPDATE step SET state = 'skipped'")
-        return touch(c, number)
+    def beaten(t, number):
+        t.connection.exec_driver_sql("UPDATE plan SET state = 'cancelled'")
+        t.connection.exec_driver_sql("UPDATE step SET state = 'skipped'")
+        return touch(t, number)
 
-    lite._touch = beaten
+    monkeypatch.setattr(Transaction, "touch", beaten)
     lite.miss()
 
     assert lite.view(plan_id).state == PlanState.cancelled
@@ -931,8 +931,8 @@ def busy_plan(store: Store) -> int:
 def test_the_journal_is_one_chain_and_the_plan_knows_its_head(store):
     plan_id = busy_plan(store)
     events = store.events(plan_id)
-    with store._read() as c:
-        plan = store._plan(c, plan_id)
+    with store.read() as t:
+        plan = t.plan(plan_id)
 
     assert broken_link(events) is None
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
@@ -954,7 +954,7 @@ def test_the_journal_is_one_chain_and_the_plan_knows_its_head(store):
     ],
 )
 def test_an_edited_event_is_found_wherever_it_stands(lite, field, forged):
-    events = [SimpleNamespace(**row._mapping) for row in lite.events(busy_plan(lite))]
+    events = [SimpleNamespace(**row.model_dump()) for row in lite.events(busy_plan(lite))]
     for event in events:
         honest = getattr(event, field)
         setattr(event, field, forged)
@@ -987,7 +987,7 @@ def test_a_journal_whose_end_was_cut_off_is_found(store):
     plan_id = busy_plan(store)
     tamper(store, "DELETE FROM event WHERE seq = :seq", seq=len(store.events(plan_id)))
 
-    assert verify(store, plan_id) == 1
+    assert verify(store.engine, plan_id) == 1
 
 
 def test_eight_threads_lose_nothing(store):
@@ -1192,7 +1192,7 @@ def test_sqlite_keeps_its_promises_on_every_connection(engine, pragma, value):
 def test_a_writer_on_sqlite_takes_the_lock_at_once(store, engine):
     with (
         closing(sqlite3.connect(engine.url.database, timeout=0, isolation_level=None)) as other,
-        store._write(),
+        store.write(),
         pytest.raises(sqlite3.OperationalError, match="locked"),
     ):
         other.execute("BEGIN IMMEDIATE")

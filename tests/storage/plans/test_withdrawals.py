@@ -7,10 +7,9 @@ import pytest
 
 from bot.cards.thread import message
 from bot.plans.permits import permit
-from bot.turns.planning import think
+from bot.turns.rounds import think
 from storage.contract.states import PlanState
 from storage.errors import Conflict
-from storage.store import Store
 from tests.bot.plans.test_review import advice, bot, broke
 from tests.support.fakes import (
     BACKUP,
@@ -28,6 +27,7 @@ from tests.support.fakes import (
     undo,
     verbs,
 )
+from tests.support.store import Store
 
 UNDO = undo("undo", "deploy")
 MEND = step("mend", DEPLOY, parameters={"service": "b"})

@@ -82,7 +82,7 @@ def test_a_rollback_is_held_too(store):
 @pytest.mark.parametrize("made", [READ, DEPLOY], ids=["reads", "changes"])
 def test_what_the_card_says_of_a_stop_is_what_holds_the_step(store, scope, made):
     plan_id = approved(store, step("s1", made))
-    with store._write() as c:
-        c.execute(insert(Stop).values(scope=scope, reason="look", by="EVE", since=store.clock()))
+    with store.write() as t:
+        t.execute(insert(Stop).values(scope=scope, reason="look", by="EVE", since=store.clock()))
 
     assert bool(store.view(plan_id).step("s1").stopped) == (due(store) == [])

@@ -7,7 +7,6 @@ import pytest
 
 from bot.cards.thread import message
 from storage.contract.states import PlanState
-from storage.store import Store
 from tests.support.fakes import (
     BACKUP,
     DEPLOY,
@@ -25,6 +24,7 @@ from tests.support.fakes import (
     take,
     verbs,
 )
+from tests.support.store import Store
 
 HOUR = timedelta(hours=1)
 
@@ -66,8 +66,8 @@ def test_how_an_overrun_is_met_is_part_of_what_is_approved():
 
 def test_a_rollback_has_no_window_to_overrun(store, clock):
     plan_id, _ = running(store)
-    with store._write() as c:
-        c.exec_driver_sql("UPDATE step SET undo = true")
+    with store.write() as t:
+        t.connection.exec_driver_sql("UPDATE step SET undo = true")
     clock.advance(hours=2)
     store.overrun()
 

@@ -6,7 +6,6 @@ from storage.contract.states import PlanState, StepState
 from storage.errors import Conflict
 from storage.journal.chain import broken_link
 from storage.steps.claims import Claim
-from storage.store import Store
 from tests.support.fakes import (
     DEPLOY,
     LEASE,
@@ -27,6 +26,7 @@ from tests.support.fakes import (
     undo,
     verbs,
 )
+from tests.support.store import Store
 
 
 def running(store: Store, *, safe: bool = False) -> tuple[int, Claim]:

@@ -11,8 +11,8 @@ from storage.contract.capability import Check
 from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import Retries
 from storage.steps.claims import Claim
-from storage.store import Store
 from tests.support.fakes import approve, messages, plan_spec, states, step, step_row, taker, terms, work
+from tests.support.store import Store
 from workers.base import Context, Params, Permanent, Report, Transient, Verdict, Worker, action
 from workers.engine.attempt import Attempts, judge, retry_wait
 from workers.engine.turn import Crew, heartbeat, recover, take_turn

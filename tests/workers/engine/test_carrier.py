@@ -8,11 +8,11 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.errors import BadConfig
-from storage.store import Store
 from tests.conftest import emptied, opened
 from tests.support.carriers import Shifted, Site, until
 from tests.support.fakes import LEASE, attempts, step_row, taker, verbs
 from tests.support.postgres import fresh_database
+from tests.support.store import Store
 
 SITES = [
     pytest.param(("sqlite", "local"), id="sqlite-local"),

@@ -9,8 +9,8 @@ from pydantic import BaseModel
 from bot.cards.card import card
 from storage.contract.states import PlanState
 from storage.errors import Conflict
-from storage.store import Store
 from tests.support.fakes import NOW, approve, plan_spec, show_previews, states, step, terms, verbs, work
+from tests.support.store import Store
 from workers.base import Context, Params, Permanent, Preview, Report, Worker, action
 from workers.engine.attempt import Attempts
 from workers.engine.turn import Crew, take_turn

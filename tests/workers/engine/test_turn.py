@@ -11,10 +11,9 @@ from sqlalchemy import event
 from storage.contract.report import AnyReport, Report, storable
 from storage.contract.states import PlanState
 from storage.journal.events import HEADS
-from storage.settling.settle import PLANS, SPECS, STEPS
+from storage.settling.frames import PLANS, SPECS, STEPS
 from storage.steps.claims import Claim, Ending
 from storage.steps.due import DUE
-from storage.store import Store
 from tests.conftest import emptied
 from tests.support.carriers import until
 from tests.support.fakes import (
@@ -32,6 +31,7 @@ from tests.support.fakes import (
     tamper,
     verbs,
 )
+from tests.support.store import Store
 
 ALL = taker(*CONTRACTS.values())
 

@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from storage.config import SignoffConfig
 from storage.errors import BadConfig
-from storage.store import Store
 from tests.support.fakes import approve, plan_spec, show_previews, states, step, step_row, terms, undo, work
 from tests.support.places import ROOT
+from tests.support.store import Store
 from tests.support.world import WITNESS
 from workers.base import Context, Named, Params, Preview, Report, Verdict, Worker, action, check
 from workers.engine.attempt import Attempts

@@ -13,8 +13,8 @@ import pytest
 from tests.support.cluster.control_plane import practice_cluster, until
 from tests.support.cluster.deploy_site import Site
 from workers.base import Permanent
-from workers.practice import PracticeCluster
-from workers.practice.records import errors
+from workers.builtin.kubernetes.practice_cluster import PracticeCluster
+from workers.practice.metrics import errors
 
 SEED = "auth-service=v2.1.3"
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from workers.base import Context, Permanent, Preview, Report, Verdict, Worker, action, check
-from workers.builtin.backup import sentences as words
+from workers.builtin.backup import sentences
 from workers.builtin.backup.data import (
     BackupParams,
     BackupReport,
@@ -22,7 +22,15 @@ from workers.builtin.backup.data import (
     RestoreData,
     RestoreParams,
 )
-from workers.builtin.backup.directory import BackupData, Manifest, Shelf, complete, stamp, tag, whole
+from workers.builtin.backup.directory import (
+    BackupData,
+    BackupDirectory,
+    Manifest,
+    complete,
+    stamp,
+    tag,
+    whole,
+)
 from workers.builtin.backup.dumps import Copied, Damaged, Source
 from workers.builtin.backup.pg_client import Client
 from workers.builtin.backup.postgres import Postgres
@@ -49,54 +57,54 @@ class DbBackup(Worker):
     )
     def backup_database(self, params: BackupParams, ctx: Context) -> Report[BackupReport]:
         """Back up a database, all of it, its schema or some tables, and read the backup back."""
-        shelf, keep = self._shelf(params.database), self._keep(params.database)
-        with told(f"{params.database} was NOT backed up", shelf):
-            if found := shelf.find(ctx.key):
-                return words.again(params, BackupReport.of(found, None, [], shelf.free()))
-            last = shelf.last(params)
-            made = _back_up(self._source(params.database, ctx), shelf, params, ctx)
-            same = [manifest for manifest in shelf.manifests() if manifest.kind == made.kind]
+        backups, keep = self._directory(params.database), self._keep(params.database)
+        with told(f"{params.database} was NOT backed up", backups):
+            if found := backups.find(ctx.key):
+                return sentences.again(params, BackupReport.of(found, None, [], backups.free()))
+            last = backups.last(params)
+            made = _back_up(self._source(params.database, ctx), backups, params, ctx)
+            same = [manifest for manifest in backups.manifests() if manifest.kind == made.kind]
             gone = expendable(trusted(same, {made.file}), keep, ctx.now())
             for manifest in gone:
-                shelf.remove(manifest)
-        return words.backed_up(params, BackupReport.of(made, last, gone, shelf.free()))
+                backups.remove(manifest)
+        return sentences.backed_up(params, BackupReport.of(made, last, gone, backups.free()))
 
     @backup_database.preview
     def estimate(self, params: BackupParams, ctx: Context) -> Preview:
         """How big it may be and where it would go; only for information, so it has no basis."""
-        shelf = self._shelf(params.database)
-        with told(f"{params.database} cannot be backed up", shelf):
-            size = shelf.needed(params, self._source(params.database, ctx).size(params))
-            free = shelf.free()
-        return Preview(words.estimated(size, free, shelf.directory))
+        backups = self._directory(params.database)
+        with told(f"{params.database} cannot be backed up", backups):
+            size = backups.needed(params, self._source(params.database, ctx).size(params))
+            free = backups.free()
+        return Preview(sentences.estimated(size, free, backups.directory))
 
     @action(changes=False, repeat="safe", timeout=900, typical=2)
     def list_backups(self, params: ListParams, ctx: Context) -> Report[ListData]:
         """List the backups of a database, newest first, and say which are damaged."""
-        shelf = self._shelf(params.database)
+        backups = self._directory(params.database)
         sound = whole if params.check else complete
-        with told(f"The backups of {params.database} could not be listed", shelf):
-            listed = [Listed.of(manifest, sound=sound(manifest)) for manifest in shelf.manifests()]
-        return words.listed(params, ListData.of(listed))
+        with told(f"The backups of {params.database} could not be listed", backups):
+            listed = [Listed.of(manifest, sound=sound(manifest)) for manifest in backups.manifests()]
+        return sentences.listed(params, ListData.of(listed))
 
     @action(changes=True, repeat="safe", timeout=900, typical=5, target="database:{database}")
     def prune_backups(self, params: PruneParams, ctx: Context) -> Report[PruneData]:
         """Remove the backups that the retention rule lets go; the newest good one always stays."""
-        shelf = self._shelf(params.database)
-        with told(f"The backups of {params.database} were not all pruned", shelf):
-            gone = self._gone(params, shelf, ctx)
+        backups = self._directory(params.database)
+        with told(f"The backups of {params.database} were not all pruned", backups):
+            gone = self._gone(params, backups, ctx)
             for manifest in gone:
-                shelf.remove(manifest)
-            data = PruneData.of(gone, kept=len(shelf.manifests()))
-        return words.pruned(params.database, data)
+                backups.remove(manifest)
+            data = PruneData.of(gone, kept=len(backups.manifests()))
+        return sentences.pruned(params.database, data)
 
     @prune_backups.preview
     def show_what_would_go(self, params: PruneParams, ctx: Context) -> Preview:
-        shelf = self._shelf(params.database)
-        with told(f"The backups of {params.database} could not be read", shelf):
-            gone = self._gone(params, shelf, ctx)
-            left = len(shelf.manifests()) - len(gone)
-        return Preview(words.would_go(gone, left), [manifest.file.name for manifest in gone])
+        backups = self._directory(params.database)
+        with told(f"The backups of {params.database} could not be read", backups):
+            gone = self._gone(params, backups, ctx)
+            left = len(backups.manifests()) - len(gone)
+        return Preview(sentences.would_go(gone, left), [manifest.file.name for manifest in gone])
 
     @action(
         changes=True,
@@ -108,22 +116,22 @@ class DbBackup(Worker):
     )
     def restore_database(self, params: RestoreParams, ctx: Context) -> Report[RestoreData]:
         """Restore a backup into a new database and swap it in; the old one is kept under another name."""
-        began, shelf = time.monotonic(), self._shelf(params.database)
-        with told(f"{params.database} was NOT restored and is as it was", shelf):
-            manifest = _restorable(shelf, params.backup)
+        began, backups = time.monotonic(), self._directory(params.database)
+        with told(f"{params.database} was NOT restored and is as it was", backups):
+            manifest = _restorable(backups, params.backup)
             ctx.progress("restoring beside the database")
             copied = Copied(manifest.data.sha256, manifest.data.tables, manifest.counts, about=manifest.about)
             source = self._source(params.database, ctx)
             kept = source.restore(manifest.file, copied, tag(ctx.key), stamp=stamp(ctx.now()))
-        return words.restored(params.database, RestoreData.of(manifest, kept, time.monotonic() - began))
+        return sentences.restored(params.database, RestoreData.of(manifest, kept, time.monotonic() - began))
 
     @restore_database.preview
     def show_the_swap(self, params: RestoreParams, ctx: Context) -> Preview:
-        shelf = self._shelf(params.database)
-        with told(f"{params.database} cannot be restored", shelf):
-            manifest = _restorable(shelf, params.backup)
+        backups = self._directory(params.database)
+        with told(f"{params.database} cannot be restored", backups):
+            manifest = _restorable(backups, params.backup)
             present = self._source(params.database, ctx).present()
-        text = words.would_swap(params.database, manifest, present)
+        text = sentences.would_swap(params.database, manifest, present)
         return Preview(text, {"sha256": manifest.data.sha256, "present": present})
 
     @restore_database.before
@@ -133,16 +141,16 @@ class DbBackup(Worker):
     @restore_database.probe
     def find_out(self, params: RestoreParams, ctx: Context) -> Report[RestoreData] | Verdict:
         """The swap is one moment: before it nothing happened, after it everything did."""
-        shelf = self._shelf(params.database)
-        with told("It is not known whether the restore happened", shelf):
-            manifest = shelf.named(params.backup)
+        backups = self._directory(params.database)
+        with told("It is not known whether the restore happened", backups):
+            manifest = backups.named(params.backup)
             kept = self._source(params.database, ctx).restored(manifest.file, tag(ctx.key))
         if kept is None:
             return Verdict.did_not_run
-        return words.restored(params.database, RestoreData.of(manifest, kept, 0.0))
+        return sentences.restored(params.database, RestoreData.of(manifest, kept, 0.0))
 
-    def _shelf(self, database: str) -> Shelf:
-        return Shelf(Path(self._need(database, "directory")).absolute(), database)
+    def _directory(self, database: str) -> BackupDirectory:
+        return BackupDirectory(Path(self._need(database, "directory")).absolute(), database)
 
     def _keep(self, database: str) -> Keep:
         try:
@@ -154,14 +162,14 @@ class DbBackup(Worker):
                 f"[inventory.databases.{database}] has a wrong {where}: {wrong['msg']}."
             ) from None
 
-    def _gone(self, params: PruneParams, shelf: Shelf, ctx: Context) -> list[Manifest]:
+    def _gone(self, params: PruneParams, backups: BackupDirectory, ctx: Context) -> list[Manifest]:
         keep = Keep(last=params.keep_last) if params.keep_last else self._keep(params.database)
         if keep.asks_nothing():
             raise Permanent(
                 f"Nothing says which backups of {params.database} may go. Give keep_last, or write "
                 f"keep = {{ last = 7, days = 30 }} into [inventory.databases.{params.database}]."
             )
-        return expendable(trusted(shelf.manifests()), keep, ctx.now())
+        return expendable(trusted(backups.manifests()), keep, ctx.now())
 
     def _source(self, database: str, ctx: Context) -> Source:
         kind = self._need(database, "kind")
@@ -189,30 +197,30 @@ class DbBackup(Worker):
 
 
 @contextmanager
-def told(outcome: str, shelf: Shelf) -> Iterator[None]:
+def told(outcome: str, backups: BackupDirectory) -> Iterator[None]:
     """What state things were left in, first; then why."""
     try:
         yield
     except Damaged as error:
         raise Permanent(f"{outcome}, the copy failed its check: {error}.") from error
     except OSError as error:
-        raise Permanent(f"{outcome}: {error}. Check {shelf.directory}.") from error
+        raise Permanent(f"{outcome}: {error}. Check {backups.directory}.") from error
 
 
-def _back_up(source: Source, shelf: Shelf, params: BackupParams, ctx: Context) -> Manifest:
+def _back_up(source: Source, backups: BackupDirectory, params: BackupParams, ctx: Context) -> Manifest:
     """Made, read back, perhaps restored for a test, and only then put in its place."""
     began = time.monotonic()
-    needed, free = shelf.needed(params, source.size(params)), shelf.free()
+    needed, free = backups.needed(params, source.size(params)), backups.free()
     if free < needed:
-        raise Permanent(words.no_room(params.database, needed, free, shelf.directory))
-    with shelf.partial(ctx.key, ctx.now(), source.suffix) as partial:
+        raise Permanent(sentences.no_room(params.database, needed, free, backups.directory))
+    with backups.partial(ctx.key, ctx.now(), source.suffix) as partial:
         ctx.progress("copying and reading back")
         copied = source.copy(partial, params, count=params.restore_test)
         if params.restore_test:
             ctx.progress("restoring it into a scratch database")
             source.rehearse(partial, params, copied.counts or {}, tag(ctx.key))
         made = _manifest(partial, copied, params, ctx, time.monotonic() - began)
-        shelf.keep(partial, made)
+        backups.keep(partial, made)
     return made
 
 
@@ -239,9 +247,9 @@ def _manifest(partial: Path, copied: Copied, params: BackupParams, ctx: Context,
     )
 
 
-def _restorable(shelf: Shelf, name: str) -> Manifest:
+def _restorable(backups: BackupDirectory, name: str) -> Manifest:
     """Only the whole of a database can take its place."""
-    manifest = shelf.named(name)
+    manifest = backups.named(name)
     if manifest.backup_type != "full":
         raise Permanent(
             f"'{name}' is a backup of type {manifest.backup_type}; only a full one can be swapped in."

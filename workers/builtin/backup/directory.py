@@ -55,7 +55,7 @@ class Manifest(BaseModel):
 
 
 @dataclass(frozen=True)
-class Shelf:
+class BackupDirectory:
     directory: Path
     database: str
 

@@ -1,8 +1,8 @@
 """Carries dumps through gzip, as a program of its own, so that one command holds all that must end together.
 
-`relay.py pack FILE pg_dump …` writes what pg_dump prints into FILE while pg_restore reads FILE. It ends well
-only if pg_restore understood every byte and the disk, asked afterwards, has exactly those bytes.
-`relay.py feed FILE pg_restore …` is `gunzip -c FILE | pg_restore …`.
+`gzip_pipe.py pack FILE pg_dump …` writes what pg_dump prints into FILE while pg_restore reads FILE. It ends
+well only if pg_restore understood every byte and the disk, asked afterwards, has exactly those bytes.
+`gzip_pipe.py feed FILE pg_restore …` is `gunzip -c FILE | pg_restore …`.
 """
 
 import contextlib

@@ -15,7 +15,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from workers.base import Context, Permanent, Transient
-from workers.builtin.backup import gzip_pipe as relay
+from workers.builtin.backup import gzip_pipe
 from workers.commands import process
 from workers.commands.process import Finished
 
@@ -129,9 +129,9 @@ class Client:
         return Permanent(f"{self.unharmed}: {said}")
 
 
-def relayed(work: str, file: Path, words: list[str]) -> list[str]:
+def through_gzip(work: str, file: Path, words: list[str]) -> list[str]:
     """That command, with the gzip file as its output ("pack") or its input ("feed")."""
-    return [sys.executable, "-I", relay.__file__, work, str(file.absolute()), *words]
+    return [sys.executable, "-I", gzip_pipe.__file__, work, str(file.absolute()), *words]
 
 
 def need_tools(*names: str) -> None:

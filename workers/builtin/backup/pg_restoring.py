@@ -11,7 +11,7 @@ from psycopg import sql
 from workers.base import Permanent, Transient
 from workers.builtin.backup.directory import stamp
 from workers.builtin.backup.dumps import Copied, Counts, Damaged, compare_counts
-from workers.builtin.backup.pg_client import Client, Connection, InUse, line, one, relayed
+from workers.builtin.backup.pg_client import Client, Connection, InUse, line, one, through_gzip
 from workers.builtin.backup.pg_server import NOTE, SCRATCH, Server
 
 RENAME = sql.SQL("ALTER DATABASE {} RENAME TO {}")
@@ -44,7 +44,7 @@ COUNTABLE = """
 """
 
 
-class Unclear(Exception):
+class SwapUnknown(Exception):
     """It may have happened. Neither a failure nor a success: a person or the probe finds out."""
 
 
@@ -114,7 +114,7 @@ def _short(database: str) -> str:
 def _fill(client: Client, database: str, backup: Path, options: list[str]) -> None:
     with client.login(database) as (login, env):
         words = ["pg_restore", *options, f"--dbname={login}"]
-        done = client.run(relayed("feed", backup, words), RESTORE_SECONDS, env)
+        done = client.run(through_gzip("feed", backup, words), RESTORE_SECONDS, env)
     if done.returncode:
         raise Damaged(f"it does not restore, pg_restore says: {line(done.text())}")
 
@@ -189,4 +189,4 @@ def _commit(connection: Connection) -> None:
     try:
         connection.commit()
     except psycopg.OperationalError as error:
-        raise Unclear("The connection was lost while the databases changed names") from error
+        raise SwapUnknown("The connection was lost while the databases changed names") from error

@@ -8,14 +8,21 @@ from pathlib import Path
 from typing import ClassVar
 
 from workers.base import Permanent
-from workers.builtin.backup import gzip_pipe as relay
-from workers.builtin.backup import pg_restoring
+from workers.builtin.backup import gzip_pipe, pg_restoring
 from workers.builtin.backup.dumps import Contents, Copied, Counts, Damaged, Scope, compare
-from workers.builtin.backup.pg_client import LOCK_WAIT, Client, Connection, line, need_tools, one, relayed
+from workers.builtin.backup.pg_client import (
+    LOCK_WAIT,
+    Client,
+    Connection,
+    line,
+    need_tools,
+    one,
+    through_gzip,
+)
 from workers.builtin.backup.pg_server import Server, layout_of
 
 DUMP_SECONDS, LIST_SECONDS = 1500.0, 300.0
-# The relay compresses, four times as fast as pg_dump would; that pays for reading the file back meanwhile.
+# gzip_pipe compresses, four times as fast as pg_dump would; that pays for reading the file back meanwhile.
 DUMP = ("pg_dump", "-Fc", "-Z0", "-w", f"--lock-wait-timeout={LOCK_WAIT}")
 BY_HAND = "gunzip -c FILE | pg_restore --dbname=DATABASE"
 TOC = re.compile(r"^\d+; \d+ (\d+) TABLE (DATA )?(?!ATTACH )", re.MULTILINE)
@@ -98,11 +105,11 @@ class Postgres:
     def _dump(self, target: Path, options: list[str]) -> str:
         """The digest of what pg_restore read and the disk has."""
         with self.client.login() as (login, env):
-            words = relayed("pack", target, [*DUMP, *options, f"--dbname={login}"])
+            words = through_gzip("pack", target, [*DUMP, *options, f"--dbname={login}"])
             done = self.client.run(words, DUMP_SECONDS, env, on_line=self._progress)
-        if done.returncode == relay.UNREADABLE:
+        if done.returncode == gzip_pipe.UNREADABLE:
             raise Damaged(f"pg_restore says: {line(done.text())}")
-        if done.returncode == relay.CHANGED:
+        if done.returncode == gzip_pipe.CHANGED:
             raise Damaged("what lies on the disk is not what was written; check the disk")
         if done.returncode:
             raise self.client.explain(done.text())
@@ -113,7 +120,7 @@ class Postgres:
             self.client.ctx.progress(f"{int(json.loads(said)['written']) / 1e6:.0f} MB written")
 
     def _list(self, target: Path) -> str:
-        done = self.client.run(relayed("feed", target, ["pg_restore", "--list"]), LIST_SECONDS, {})
+        done = self.client.run(through_gzip("feed", target, ["pg_restore", "--list"]), LIST_SECONDS, {})
         if done.returncode:
             raise Damaged(f"pg_restore says: {line(done.text())}")
         return done.log.read_text(errors="replace")

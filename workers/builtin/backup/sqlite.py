@@ -26,7 +26,7 @@ class Sqlite:
     def size(self, scope: Scope) -> int:
         if not self.path.is_file():
             raise Permanent(f"The database file {self.path} does not exist. Check its path in signoff.toml.")
-        self._known(scope)
+        self._check_tables_exist(scope)
         return 0 if scope.backup_type == "schema_only" else self.path.stat().st_size
 
     def copy(self, target: Path, scope: Scope, *, count: bool) -> Copied:
@@ -91,7 +91,7 @@ class Sqlite:
             kind = Transient if "locked" in str(error) else Permanent
             raise kind(f"{self.path.name} was not backed up: SQLite says '{error}'.") from error
 
-    def _known(self, scope: Scope) -> None:
+    def _check_tables_exist(self, scope: Scope) -> None:
         if scope.backup_type != "tables":
             return
         with closing(_open(self.path, "mode=ro")) as source:

@@ -1,1 +1,1 @@
-"""approval-gate, command."""
+"""approval-gate and command: what asks people, and what runs an operator's own commands."""

@@ -1,1 +1,1 @@
-"""data-retrieval, data-processing, summary."""
+"""data-retrieval, data-processing and summary: rows are fetched, worked on and told. Changes nothing."""

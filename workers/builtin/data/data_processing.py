@@ -9,8 +9,9 @@ from workers.base import Context, Params, Permanent, Report, Worker, action, che
 from workers.builtin.data.columnar import Engine, engine
 from workers.builtin.data.pipeline import Compare, Pipeline, Step
 from workers.builtin.data.queries import Frame, statement, twice
-from workers.builtin.data.rows import WIDEST, Cell, Row, preview, shorten
+from workers.builtin.data.rows import WIDEST, Row, preview
 from workers.builtin.data.tables import Source, read_source
+from workers.builtin.shared.json_values import Cell, shorten
 
 MOST_OUT = 100_000
 
@@ -80,12 +81,12 @@ def processed(rows: list[Row], other: list[Row], pipeline: Pipeline, ctx: Contex
 def _after(step: Step, frame: Frame, other: Frame, found: Engine) -> Frame:
     if isinstance(step, Compare):
         for each in (frame, other):
-            _unique(step, each, found)
+            _check_unique(step, each, found)
     made = statement(step, frame, other)
     return Frame(found.make(made.sql, list(made.values)), made.columns)
 
 
-def _unique(step: Compare, frame: Frame, found: Engine) -> None:
+def _check_unique(step: Compare, frame: Frame, found: Engine) -> None:
     key = found.first(twice(step, frame))
     if key is not None:
         raise Permanent(

@@ -7,23 +7,20 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field, JsonValue
 
 from workers.base import Context, Named, Params, Permanent, Report, Transient, Worker, action, check
-from workers.builtin.data.paging import Ask, Paged, first, following
+from workers.builtin.data.paging import first, following
 from workers.builtin.data.rows import (
     WIDEST,
-    Cell,
     Format,
     Row,
-    Unreadable,
     columns_of,
-    pick,
     preview,
     read_csv,
-    read_json,
     read_text,
     render,
-    shorten,
 )
-from workers.builtin.shared.http_origin import Answer, Origin, UrlPath, read_entry
+from workers.builtin.shared.http_origin import Answer, Origin, UrlPath, read_origin
+from workers.builtin.shared.http_source import Ask, SourceEntry
+from workers.builtin.shared.json_values import Cell, Unreadable, pick, read_json, shorten
 from workers.commands.output import plain
 
 UNITS = ("bytes", "kB", "MB", "GB")
@@ -38,15 +35,6 @@ class FetchParams(Params):
     body: dict[str, JsonValue] | None = Field(
         default=None, description="sent by POST; only where the operator says that this reads"
     )
-
-
-class SourceEntry(Paged):
-    """`[inventory.sources.*]`: what the name of a source stands for. POST to `post_reads` changes nothing."""
-
-    timeout: float = Field(default=30.0, gt=0, le=300)
-    max_bytes: int = Field(default=5 * 1024 * 1024, gt=0, le=50 * 1024 * 1024)
-    pages: int = Field(default=10, ge=1, le=1000)
-    post_reads: tuple[UrlPath, ...] = ()
 
 
 class FetchData(BaseModel):
@@ -90,7 +78,7 @@ class DataRetrieval(Worker):
     def fetch(self, params: FetchParams, ctx: Context) -> Report[FetchData]:
         """Fetches rows page by page from a source of the operator."""
         raw = self.entry("sources", params.source)
-        entry = read_entry(SourceEntry, f"sources.{params.source}", raw)
+        entry = read_origin(SourceEntry, f"sources.{params.source}", raw)
         origin = Origin(params.source, entry, ctx.cancelled)
         fetched = collect(origin, entry, params, ctx)
         columns = columns_of(fetched.rows)
@@ -110,7 +98,7 @@ class DataRetrieval(Worker):
 
 def collect(origin: Origin, entry: SourceEntry, params: FetchParams, ctx: Context) -> Fetched:
     """Page after page, until there is no next one or a limit is reached."""
-    _may_post(entry, params)
+    _check_may_post(entry, params)
     fetched = Fetched()
     ask: Ask | None = first(entry, origin.url(params.path), params.query, params.body)
     while ask:
@@ -122,7 +110,7 @@ def collect(origin: Origin, entry: SourceEntry, params: FetchParams, ctx: Contex
         answer = ask.send(origin, entry.max_bytes - fetched.size)
         refuse(answer, origin, params)
         if not answer.whole:
-            _too_long(fetched, entry, params)
+            _cut_short(fetched, entry, params)
             break
         ask = _take(fetched, ask, answer, origin, entry, params)
         ctx.progress(f"{_count(len(fetched.rows), 'row')} so far")
@@ -146,7 +134,7 @@ def _take(
     return after
 
 
-def _may_post(entry: SourceEntry, params: FetchParams) -> None:
+def _check_may_post(entry: SourceEntry, params: FetchParams) -> None:
     if params.body is not None and params.path not in entry.post_reads:
         raise Permanent(
             f"{_name(params)} is not among post_reads of [inventory.sources.{params.source}]: nobody says "
@@ -195,7 +183,7 @@ def _listed(document: Any, params: FetchParams) -> list[Row]:
     return [row if isinstance(row, dict) else {"value": row} for row in found]
 
 
-def _too_long(fetched: Fetched, entry: SourceEntry, params: FetchParams) -> None:
+def _cut_short(fetched: Fetched, entry: SourceEntry, params: FetchParams) -> None:
     """Whole pages that fit are kept; half a page is of no use."""
     if not fetched.seen:
         raise Permanent(

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from workers.builtin.data.rows import Row, columns_of, shorten
+from workers.builtin.data.rows import Row, columns_of
+from workers.builtin.shared.json_values import shorten
 
 COLUMNS = 8
 TOP = 3

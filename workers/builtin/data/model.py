@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from storage.secrets.redaction import Redactor, known_values
-from workers.base import Permanent, Transient
+from workers.base import Permanent, Redactor, Transient, known_values
 
 if TYPE_CHECKING:  # its import takes seconds; only those who have a key need it
     from anthropic import Anthropic, APIStatusError

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from workers.builtin.data.rows import Cell
+from workers.builtin.shared.json_values import Cell
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Names = Annotated[tuple[Name, ...], Field(min_length=1, max_length=100)]

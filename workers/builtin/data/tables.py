@@ -9,7 +9,8 @@ from typing import Annotated, Any
 from pydantic import Field, JsonValue
 
 from workers.base import Context, Permanent
-from workers.builtin.data.rows import Row, Unreadable, read_csv, read_json, read_text
+from workers.builtin.data.rows import Row, read_csv, read_text
+from workers.builtin.shared.json_values import Unreadable, read_json
 
 Source = Annotated[
     str | tuple[dict[str, JsonValue], ...],

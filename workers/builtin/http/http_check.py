@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from workers.base import Check, Context, Named, Params, Report, Transient, Worker, action, check
 from workers.builtin.http.wait import SLICE, pause
-from workers.builtin.shared.http_origin import Answer, Origin, OriginEntry, UrlPath, read_entry
+from workers.builtin.shared.http_origin import Answer, Origin, OriginEntry, UrlPath, read_origin
 from workers.commands.output import plain
 
 LARGEST = 1024 * 1024
@@ -78,7 +78,7 @@ class HttpCheck(Worker):
 
     def _origin(self, params: CheckParams, ctx: Context) -> tuple[Origin, float]:
         raw = self.entry("endpoints", params.endpoint)
-        entry = read_entry(EndpointEntry, f"endpoints.{params.endpoint}", raw)
+        entry = read_origin(EndpointEntry, f"endpoints.{params.endpoint}", raw)
         return Origin(params.endpoint, entry, ctx.cancelled), entry.every_seconds
 
 

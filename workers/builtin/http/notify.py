@@ -19,7 +19,7 @@ from workers.base import (
     check,
 )
 from workers.builtin.http.http_check import EndpointEntry
-from workers.builtin.shared.http_origin import Answer, Origin, Unsent, read_entry
+from workers.builtin.shared.http_origin import Answer, Origin, Unsent, read_origin
 from workers.commands.output import plain
 
 LARGEST = 64 * 1024
@@ -47,7 +47,7 @@ class Notify(Worker):
     def send(self, params: NotifyParams, ctx: Context) -> Report[NotifyData]:
         """Posts a message to an endpoint; the text stands in the plan."""
         raw = self.entry("endpoints", params.endpoint)
-        entry = read_entry(EndpointEntry, f"endpoints.{params.endpoint}", raw)
+        entry = read_origin(EndpointEntry, f"endpoints.{params.endpoint}", raw)
         if not entry.message_field:
             raise Permanent(
                 f"{params.endpoint} takes no messages: [inventory.endpoints.{params.endpoint}] has no "

@@ -6,12 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from storage.contract.spec import holds
-from workers.base import Check, Context, Named, Params, Report, Transient, Worker, action, check
-from workers.builtin.data.data_retrieval import SourceEntry
-from workers.builtin.data.paging import Ask
-from workers.builtin.data.rows import Cell, Unreadable, as_cell, pick, read_json
-from workers.builtin.shared.http_origin import Origin, UrlPath, read_entry
+from workers.base import Check, Context, Named, Params, Report, Transient, Worker, action, check, holds
+from workers.builtin.shared.http_origin import Origin, UrlPath, read_origin
+from workers.builtin.shared.http_source import Ask, SourceEntry
+from workers.builtin.shared.json_values import Cell, Unreadable, as_cell, pick, read_json
 
 SLICE = 0.2
 LONGEST = 3500
@@ -68,7 +66,7 @@ class Wait(Worker):
     def until(self, params: UntilParams, ctx: Context) -> Report[UntilData]:
         """Reads a value again and again until it is as wanted or the deadline passes."""
         raw = self.entry("sources", params.source)
-        entry = read_entry(SourceEntry, f"sources.{params.source}", raw)
+        entry = read_origin(SourceEntry, f"sources.{params.source}", raw)
         origin = Origin(params.source, entry, ctx.cancelled)
         began, tries, said = time.monotonic(), 0, ""
         while True:

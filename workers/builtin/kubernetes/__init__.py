@@ -1,1 +1,1 @@
-"""k8s-deployer."""
+"""k8s-deployer: services on a cluster, and the client of the practice cluster."""

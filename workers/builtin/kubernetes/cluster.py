@@ -173,11 +173,11 @@ def refuse(method: str, path: str, status: int, after: str | None, text: str) ->
             f"Let a Role allow it. The cluster says: {message}"
         )
     if status == 409:
-        conflict(path, body)
+        refuse_conflict(path, body)
     raise Permanent(f"The cluster refused to {method.lower()} {resource(path)} ({status}): {message}")
 
 
-def conflict(path: str, body: Manifest) -> NoReturn:
+def refuse_conflict(path: str, body: Manifest) -> NoReturn:
     """A field that somebody else manages is theirs; any other conflict is a race that the next try wins."""
     causes = [c for c in body["details"].get("causes", []) if c.get("reason") == "FieldManagerConflict"]
     if not causes:

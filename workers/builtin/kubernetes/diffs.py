@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from storage.contract.capability import fingerprint
+from workers.base import fingerprint
 from workers.builtin.kubernetes.cluster import Manifest
 from workers.builtin.kubernetes.manifests import ADOPTED, KEY, PREVIOUS, RESTARTED
 

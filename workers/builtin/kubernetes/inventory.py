@@ -9,12 +9,12 @@ from pydantic import ValidationError
 from workers.base import Permanent
 from workers.builtin.kubernetes.cluster import Cluster, KubernetesCluster
 from workers.builtin.kubernetes.manifests import ServiceEntry
-from workers.practice import PracticeCluster
+from workers.builtin.kubernetes.practice_cluster import PracticeCluster
 
 Connect = Callable[[str, dict[str, Any], str], Cluster]
 
 
-def read_entry(service: str, entry: dict[str, Any]) -> ServiceEntry:
+def read_service(service: str, entry: dict[str, Any]) -> ServiceEntry:
     try:
         return ServiceEntry.model_validate(entry)
     except ValidationError as error:

@@ -21,9 +21,8 @@ from workers.base import (
     action,
     check,
 )
-from workers.builtin.kubernetes import dry_run as rehearsal
-from workers.builtin.kubernetes import strategies, upkeep
-from workers.builtin.kubernetes.inventory import Connect, connect, place, read_entry
+from workers.builtin.kubernetes import dry_run, strategies, upkeep
+from workers.builtin.kubernetes.inventory import Connect, connect, place, read_service
 from workers.builtin.kubernetes.manifests import Percent, color_of, tag
 from workers.builtin.kubernetes.rollout import Live, image_of
 from workers.builtin.kubernetes.sentences import DeployData, Move, previous, record, remembered
@@ -120,7 +119,7 @@ class K8sDeployer(Worker):
         """A dry run, and what it would change."""
         deploy = self._deploy(params, ctx)
         live = deploy.read()
-        return rehearsal.move(self._move(deploy, params, ctx, live), live)
+        return dry_run.move(self._move(deploy, params, ctx, live), live)
 
     @action(
         changes=True,
@@ -146,8 +145,8 @@ class K8sDeployer(Worker):
         deploy = self._deploy(params, ctx)
         live = deploy.read()
         if params.to_version == "previous" and "version" not in ctx.previous:
-            return rehearsal.unknown_previous(params.service, params.environment, live)
-        return rehearsal.move(self._back(deploy, params, ctx, live), live)
+            return dry_run.unknown_previous(params.service, params.environment, live)
+        return dry_run.move(self._back(deploy, params, ctx, live), live)
 
     @action(
         changes=True,
@@ -171,7 +170,7 @@ class K8sDeployer(Worker):
     @scale.preview
     def preview_scale(self, params: ScaleParams, ctx: Context) -> Preview:
         """The number of pods now and then."""
-        return rehearsal.scale(self._deploy(params, ctx), params.environment, params.replicas)
+        return dry_run.scale(self._deploy(params, ctx), params.environment, params.replicas)
 
     @action(changes=True, repeat="safe", timeout=600, typical=60, target=TARGET, criteria=HEALTHY)
     def restart(self, params: StatusParams, ctx: Context) -> Report[ChangeData]:
@@ -181,7 +180,7 @@ class K8sDeployer(Worker):
     @restart.preview
     def preview_restart(self, params: StatusParams, ctx: Context) -> Preview:
         """A dry run of the same pods once more."""
-        return rehearsal.restart(self._deploy(params, ctx), params.environment)
+        return dry_run.restart(self._deploy(params, ctx), params.environment)
 
     @action(changes=False, repeat="safe", timeout=60, typical=2)
     def rollout_status(self, params: StatusParams, ctx: Context) -> Report[StatusData]:
@@ -214,7 +213,7 @@ class K8sDeployer(Worker):
         return Move(deploy, params.environment, strategy, color, previous(live, ctx.key), ctx.scratch)
 
     def _deploy(self, params: StatusParams, ctx: Context) -> Deploy:
-        entry = read_entry(params.service, self.entry("services", params.service))
+        entry = read_service(params.service, self.entry("services", params.service))
         home = self.entry("clusters", entry.cluster)
         namespace = place(params.service, params.environment, entry, home)
         cluster = self.connect(entry.cluster, home, namespace)

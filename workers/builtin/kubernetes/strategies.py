@@ -140,7 +140,7 @@ class Deploy(Watch):
     def bake(self, part: Part, text: str) -> None:
         """Let the canary work for a while; one that falls over meanwhile is Stuck."""
         for second in range(self.entry.canary_seconds):
-            self.may_go_on(text)
+            self.check_may_go_on(text)
             self.say(f"{text}, {self.entry.canary_seconds - second} s to go")
             self.pause(1.0)
             self.poll(lambda: self.unready(part))
@@ -152,21 +152,21 @@ class Deploy(Watch):
         name = f"{self.service}-preview"
         self.cluster.apply(manifests.address(name, labels(self.service, part), self.entry))
         self.poll(lambda: self.unreached(part, size, name))
-        self.may_go_on("before the smoke check")
+        self.check_may_go_on("before the smoke check")
         fault = smoke.smoke(self.service, self.entry, self.namespace, self.pause, self.cancelled)
         if fault:
             raise Stuck(f"The smoke check of {tag(self.image)} failed: {fault}")
         self.say("smoke check passed")
 
     def bring_up(self, part: Part, size: int, live: Live, previous: str) -> None:
-        self.may_go_on("before the new pods")
+        self.check_may_go_on("before the new pods")
         if self.cluster.apply(self.manifest(part, live, previous))["spec"].get("replicas") != size:
             self.cluster.scale(f"{self.service}-{part}", size)
         self.poll(lambda: self.unready(part))
 
     def turn(self, live: Live, color: Color) -> None:
         """Traffic moves in one step, and only from where it was when this run began."""
-        self.may_go_on("before the switch")
+        self.check_may_go_on("before the switch")
         own = labels(self.service, color)
         if live.address is None:
             self.cluster.apply(manifests.address(self.service, own, self.entry))
@@ -191,10 +191,10 @@ class Deploy(Watch):
         old = self.leftovers(self.read(), color)
         if other(color) in old or "" in old:
             for _ in range(self.entry.keep_old_seconds):
-                self.may_go_on(f"all traffic is on {color}, the old pods are still kept")
+                self.check_may_go_on(f"all traffic is on {color}, the old pods are still kept")
                 self.pause(1.0)
         for part in old:
-            self.may_go_on(f"all traffic is on {color}, {part or self.service} still has its pods")
+            self.check_may_go_on(f"all traffic is on {color}, {part or self.service} still has its pods")
             self.cluster.scale(f"{self.service}-{part}".rstrip("-"), 0)
 
     def leftovers(self, live: Live, color: Color) -> list[str]:

@@ -4,8 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from storage.secrets.redaction import Redactor
-from workers.base import Permanent, Transient
+from workers.base import Permanent, Redactor, Transient
 from workers.builtin.kubernetes import adoption, rollout
 from workers.builtin.kubernetes.cluster import Cluster, Manifest
 from workers.builtin.kubernetes.manifests import CANARIES, PARTS, TRACK, Color, Part, ServiceEntry, labels
@@ -73,11 +72,11 @@ class Watch:
             self.pause(EVERY)
 
     def check_patience(self, end: float, text: str, outage: Transient | None) -> None:
-        self.may_go_on(text)
+        self.check_may_go_on(text)
         if time.monotonic() > end:
             raise outage or Stuck(f"Not done in time: {text}")
 
-    def may_go_on(self, where: str) -> None:
+    def check_may_go_on(self, where: str) -> None:
         if self.cancelled():
             raise Stopped(f"Stopped: cancelled or out of time ({where})")
 

@@ -1,1 +1,1 @@
-"""What several workers use."""
+"""What several built-in workers use: inventory entries, HTTP origins, values out of JSON. No worker."""

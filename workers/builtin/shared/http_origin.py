@@ -99,7 +99,7 @@ class Answer:
     url: str
 
 
-def read_entry(kind: type[E], place: str, raw: dict[str, Any]) -> E:
+def read_origin(kind: type[E], place: str, raw: dict[str, Any]) -> E:
     try:
         return kind.model_validate(raw)
     except ValidationError as error:

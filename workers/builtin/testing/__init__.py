@@ -1,1 +1,1 @@
-"""test-runner."""
+"""test-runner: a suite run by its own tool, and the tool's report read."""

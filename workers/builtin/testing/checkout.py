@@ -26,7 +26,7 @@ def checked_out(repository: str, refs: Sequence[str], ctx: Context) -> Iterator[
     try:
         _git(["init", "--quiet"], place, ctx)
         _fetch(repository, refs, place, ctx)
-        _done(_git(["checkout", "--quiet", "--detach", "FETCH_HEAD"], place, ctx), repository)
+        _check_done(_git(["checkout", "--quiet", "--detach", "FETCH_HEAD"], place, ctx), repository)
         yield place, _commit(_git(["rev-parse", "HEAD"], place, ctx), repository)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -38,7 +38,7 @@ def _fetch(repository: str, refs: Sequence[str], place: Path, ctx: Context) -> N
         if fetched.returncode == 0:
             return
         if not ABSENT.search(fetched.text()):
-            _done(fetched, repository)
+            _check_done(fetched, repository)
     names = " or ".join(refs)
     raise Permanent(f"The repository {repository} has no {names}. Nothing was run.")
 
@@ -56,11 +56,11 @@ def _git(words: Sequence[str], place: Path, ctx: Context) -> Finished:
 
 
 def _commit(finished: Finished, repository: str) -> str:
-    _done(finished, repository)
+    _check_done(finished, repository)
     return finished.text().split()[-1]
 
 
-def _done(finished: Finished, repository: str) -> None:
+def _check_done(finished: Finished, repository: str) -> None:
     """Nothing, or an error that says why there is no checkout."""
     if finished.returncode == 0:
         return

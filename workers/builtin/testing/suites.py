@@ -61,7 +61,7 @@ class Suite(Setting):
     @field_validator("report")
     @classmethod
     def _inside(cls, value: str) -> str:
-        _relative(Path(value))
+        _check_relative(Path(value))
         return value
 
     @model_validator(mode="after")
@@ -69,7 +69,7 @@ class Suite(Setting):
         if not self.repository and self.directory is None:
             raise ValueError("needs 'directory', or 'repository' for a clean checkout")
         if self.repository:
-            _relative(self.directory or Path())
+            _check_relative(self.directory or Path())
         if re.search(r"//[^/@]*:[^/@]*@", self.repository):
             raise ValueError("'repository' holds a password; git's credential helper is the place for it")
         if self.versions and not self.repository:
@@ -91,7 +91,7 @@ class Suite(Setting):
         return shlex.join(self.command)
 
 
-def _relative(place: Path) -> None:
+def _check_relative(place: Path) -> None:
     if place.is_absolute() or ".." in place.parts:
         raise ValueError("it must be a place inside the project: relative, and without '..'")
 

@@ -13,7 +13,7 @@ from workers.builtin.shared.entries import read_entry
 from workers.builtin.testing.checkout import checked_out
 from workers.builtin.testing.results import TestData, count, data
 from workers.builtin.testing.suites import GRACES, LIMIT, Suite, refs, settings
-from workers.builtin.testing.trials import Site, Trial, run_again, run_once, settle
+from workers.builtin.testing.tool_run import Site, ToolRun, run_again, run_once, settle
 from workers.commands.process import Finished
 
 
@@ -98,7 +98,7 @@ class TestRunner(Worker):
             yield Site(suite, inside, commit, params.environment, env, secrets, ends)
 
 
-def report(site: Site, first: Trial, again: Trial | None) -> Report[TestData]:
+def report(site: Site, first: ToolRun, again: ToolRun | None) -> Report[TestData]:
     """What the run proved, without a secret in it, and the files that tell more."""
     last = settle(first, again)
     seconds = first.done.seconds + (again.done.seconds if again else 0.0)
@@ -108,7 +108,7 @@ def report(site: Site, first: Trial, again: Trial | None) -> Report[TestData]:
     return judge(last, shown, site.where()).model_copy(update={"artifacts": kept})
 
 
-def judge(trial: Trial, data: TestData | None, where: str) -> Report[TestData]:
+def judge(trial: ToolRun, data: TestData | None, where: str) -> Report[TestData]:
     """Green only if the exit code says so, the report says so, and something ran."""
     done = trial.done
     if problem := done.broken_off():
@@ -129,7 +129,7 @@ def judge(trial: Trial, data: TestData | None, where: str) -> Report[TestData]:
     return Report.ok(f"{count(data)} in {data.seconds:.1f} s {where}{flaky}", data)
 
 
-def _by_exit_code(trial: Trial, data: TestData | None, where: str) -> Report[TestData]:
+def _by_exit_code(trial: ToolRun, data: TestData | None, where: str) -> Report[TestData]:
     done = trial.done
     if data is None:
         ending = trial.tool.endings.get(done.returncode, f"The tests ended with exit code {done.returncode}")

@@ -78,14 +78,14 @@ export function openChannel(id) {
 export const remember = (name, value) => localStorage.setItem(`signoff-${name}`, value);
 export const remembered = (name) => localStorage.getItem(`signoff-${name}`);
 
-const SHELVES = { message: "messages", ephemeral: "ephemerals", view: "views", home: "homes", fault: "faults", control: "controls", member: "members" };
+const TABLES = { message: "messages", ephemeral: "ephemerals", view: "views", home: "homes", fault: "faults", control: "controls", member: "members" };
 const keyOf = { message: (body) => `${body.channel}:${body.ts}`, ephemeral: (body) => body.ts, home: (body) => body.user };
 const LISTS = { channel: "channels", group: "groups" };
 
 function take(snapshot) {
-  for (const [kind, shelf] of Object.entries(SHELVES)) {
+  for (const [kind, table] of Object.entries(TABLES)) {
     const key = keyOf[kind] ?? ((body) => body.id);
-    store[shelf] = new Map(snapshot[shelf].map((body) => [key(body), body]));
+    store[table] = new Map(snapshot[table].map((body) => [key(body), body]));
   }
   snapshot.messages.forEach((body) => noteTime(body.ts));
   for (const name of ["title", "guide", "suggestions", "shortcuts", "channels", "groups", "bot", "links"]) store[name] = snapshot[name];
@@ -103,12 +103,12 @@ function apply({ kind, id, body }) {
   if (kind === "snapshot") return take(body);
   if (kind === "link") return void (store.links = body.links);
   if (LISTS[kind]) return void (store[LISTS[kind]] = store[LISTS[kind]].map((one) => (one.id === id ? body : one)));
-  const shelf = store[SHELVES[kind]];
-  const fresh = !shelf.has(id);
-  if (body) shelf.set(id, body);
-  else shelf.delete(id);
+  const table = store[TABLES[kind]];
+  const fresh = !table.has(id);
+  if (body) table.set(id, body);
+  else table.delete(id);
   // A new map, so that everything that shows names is drawn again.
-  if (kind === "member") store.members = new Map(shelf);
+  if (kind === "member") store.members = new Map(table);
   if (kind === "message" && body) noteTime(body.ts);
   if (fresh && body) arrivals.forEach((listener) => listener(kind, body));
 }

@@ -8,16 +8,14 @@ from typing import Any
 
 import pytest
 from slack_bolt import App, BoltRequest
-from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
 from bot.local.client.person import Person, WorkspaceClient
 from bot.local.server import LocalSlack
-from bot.local.shapes import Member, Refused, Shortcut
-from tests.support.local_kit import Json, until
+from bot.local.shapes import Refused, Shortcut
+from tests.support.local_kit import ANN, Json, ListeningBot, connected, until
 
-ANN = Member("U0ANN", "ann", "Ann Lee")
 FORM = {
     "type": "modal",
     "callback_id": "form",
@@ -93,16 +91,6 @@ def site(slack: LocalSlack) -> Iterator[Site]:
     site.close()
 
 
-@pytest.fixture
-def workspace(slack: LocalSlack) -> WorkspaceClient:
-    return slack.client()
-
-
-@pytest.fixture
-def ann(workspace: WorkspaceClient) -> Person:
-    return workspace.person("U0ANN")
-
-
 def test_commands_clicks_and_forms_arrive_as_signed_posts(site: Site, ann: Person) -> None:
     delivery = ann.says("/plan deploy auth-service")
 
@@ -170,7 +158,7 @@ def test_a_duplicate_and_a_lost_ack_strike_http_too(site: Site, ann: Person) -> 
     until(lambda: len(site.events()) >= 2)
     ann.workspace.fault(lost_ack=1)
     ann.says("again")
-    until(lambda: said(site).count("again") == 2)
+    until(lambda: said(site).count("again") >= 2)
 
     assert said(site).count("twice") >= 2  # a slow answer is delivered once more
 
@@ -228,22 +216,12 @@ def test_an_unknown_fault_is_named(workspace: WorkspaceClient) -> None:
 
 
 def test_socket_mode_reorders_events_too(slack: LocalSlack, workspace: WorkspaceClient) -> None:
-    heard: list[str] = []
+    bot = ListeningBot(slack)
+    bot.app.event("message")(lambda: None)
+    with connected(slack, bot.app):
+        workspace.fault(reorder=1)
+        for text in ("first", "second"):
+            workspace.person("U0ANN").says(text)
+        until(lambda: len(bot.heard) == 2)
 
-    def record(body: Json, next: Callable[[], None]) -> None:
-        heard.append(body["event"]["text"])
-        next()
-
-    app = App(client=WebClient(slack.bot_token, base_url=slack.api_url))
-    app.middleware(record)
-    app.event("message")(lambda: None)
-    handler = SocketModeHandler(app, slack.app_token)
-    handler.connect()
-    workspace.wait_for_bot()
-    workspace.fault(reorder=1)
-    for text in ("first", "second"):
-        workspace.person("U0ANN").says(text)
-    until(lambda: len(heard) == 2)
-    handler.close()
-
-    assert heard == ["second", "first"]
+    assert [body["event"]["text"] for body in bot.heard] == ["second", "first"]

@@ -2,39 +2,47 @@
 
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from slack_bolt import App
 from slack_sdk import WebClient
 
 from bot.local.client.person import Person, WorkspaceClient
 from bot.local.client.text import readable
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Group, Member, Refused
-from tests.support.local_kit import Json, actions, connected, field, home, modal, picture, refused, until
+from tests.support.local_kit import (
+    ANN,
+    BOB,
+    Json,
+    ListeningBot,
+    actions,
+    field,
+    home,
+    modal,
+    picture,
+    refused,
+    until,
+)
 
 OPS = "C0OPS"
 MEMBERS = (
-    Member("U0ANN", "ann", "Ann Lee"),
-    Member("U0BOB", "bob", "Bob Ray"),
+    ANN,
+    BOB,
     Member("U0EVE", "eve", "Eve Out", team_id="T0OTHER"),
     Member("U0OLD", "old", "Old Hand", deleted=True),
 )
 GROUP = Group("S0ONCALL", "on-call", "On call", ("U0ANN", "U0OLD"))
 
 
-class Bot:
-    """A Bolt app that answers every surface, and a record of what it heard."""
+class Bot(ListeningBot):
+    """An app that answers every surface."""
 
     def __init__(self, slack: LocalSlack) -> None:
-        self.client = WebClient(slack.bot_token, base_url=slack.api_url)
-        self.app = App(client=self.client)
-        self.heard: list[Json] = []
-        self.form, self.after = modal("First"), {}
-        self.app.middleware(self.record)
+        super().__init__(slack)
+        self.forget()
         self.app.event("message")(lambda: None)
         self.app.event("app_mention")(lambda: None)
         self.app.event("app_home_opened")(self.on_home)
@@ -42,10 +50,9 @@ class Bot:
         self.app.view("form")(self.on_form)
         self.app.view_closed("form")(lambda ack: ack())
 
-    def record(self, body: Json, next: Callable[[], None]) -> None:
-        if "bot_id" not in body.get("event", {}):
-            self.heard.append(body)
-        next()
+    def forget(self) -> None:
+        super().forget()
+        self.form, self.after = modal("First"), {}
 
     def on_home(self, event: Json, client: WebClient) -> None:
         if event["tab"] == "home":
@@ -58,51 +65,12 @@ class Bot:
     def on_form(self, ack: Any) -> None:
         ack(**self.after)
 
-    def events(self, kind: str) -> list[Json]:
-        return [body for body in self.heard if body.get("event", {}).get("type") == kind]
-
 
 @pytest.fixture(scope="module")
 def slack() -> Iterator[LocalSlack]:
     channels = [Channel(OPS, "ops"), Channel("C0SHARED", "shared", is_ext_shared=True)]
     with LocalSlack(members=MEMBERS, groups=[GROUP], channels=channels) as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def running_bot(slack: LocalSlack) -> Iterator[Bot]:
-    bot = Bot(slack)
-    with connected(slack, bot.app):
-        yield bot
-
-
-@pytest.fixture
-def workspace(slack: LocalSlack) -> WorkspaceClient:
-    client = slack.client()
-    client.clear()
-    return client
-
-
-@pytest.fixture
-def bot(running_bot: Bot, workspace: WorkspaceClient) -> Bot:
-    running_bot.heard.clear()
-    running_bot.form, running_bot.after = modal("First"), {}
-    return running_bot
-
-
-@pytest.fixture
-def api(slack: LocalSlack, workspace: WorkspaceClient) -> WebClient:
-    return WebClient(slack.bot_token, base_url=slack.api_url)
-
-
-@pytest.fixture
-def ann(workspace: WorkspaceClient) -> Person:
-    return workspace.person("U0ANN")
-
-
-@pytest.fixture
-def bob(workspace: WorkspaceClient) -> Person:
-    return workspace.person("U0BOB")
 
 
 def test_a_direct_message_reaches_the_app_and_nobody_else(bot: Bot, ann: Person, bob: Person) -> None:
@@ -144,7 +112,7 @@ def test_the_home_tab_is_published_when_it_is_opened(bot: Bot, ann: Person, bob:
 def test_a_button_of_the_home_tab_opens_a_form(bot: Bot, ann: Person) -> None:
     ann.opens_home()
     assert ann.clicks_at_home("open").acked
-    click = next(body for body in bot.heard if body.get("type") == "block_actions")
+    click = bot.sent("block_actions")[0]
 
     assert ann.view()["title"]["text"] == "First"
     assert (click["container"]["type"], click["view"]["type"]) == ("view", "home")
@@ -189,7 +157,7 @@ def test_leaving_the_whole_stack_tells_the_app_of_every_view_that_asked(bot: Bot
     ann.fills({})
     views = ann.workspace.wait(lambda s: s["views"] if len(s["views"]) == 2 else None, "two views")
     ann.closes(everything=True)
-    closed = [body for body in bot.heard if body.get("type") == "view_closed"]
+    closed = bot.sent("view_closed")
 
     assert [(body["view"]["id"], body["is_cleared"]) for body in closed] == [
         (views[1]["id"], True),
@@ -222,7 +190,7 @@ def test_a_form_takes_numbers_times_and_people(bot: Bot, ann: Person) -> None:
     assert ann.fills({"count": "1.5"}).errors == {"count": "Please enter a whole number."}
     assert ann.fills({"count": "10"}).errors == {"count": "Please enter a number of at most 9."}
     assert ann.fills({"count": 3, "who": ["U0ANN"]}).acked
-    values = next(b for b in bot.heard if b.get("type") == "view_submission")["view"]["state"]["values"]
+    values = bot.sent("view_submission")[0]["view"]["state"]["values"]
     assert values["count"]["value"] == {"type": "number_input", "value": "3"}
     assert values["when"]["value"]["selected_date_time"] == 1767225600
     assert values["who"]["value"]["selected_users"] == ["U0ANN"]

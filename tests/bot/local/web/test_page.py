@@ -8,18 +8,15 @@ from playwright.sync_api import Browser, Page, expect
 from slack_bolt import App
 from slack_sdk import WebClient
 
+from bot.local.client.person import WorkspaceClient
 from bot.local.server import LocalSlack
-from bot.local.shapes import Control, Member
-from tests.support.browser import chromium
-from tests.support.local_kit import connected
+from bot.local.shapes import Control
+from tests.support.browser import visit
+from tests.support.local_kit import ANN, BOB, answering, plain
 
 pytestmark = pytest.mark.browser
 
 HOSTILE = "<img src=x onerror=\"document.title='owned'\"> <javascript:alert(1)|press me> <!here>"
-
-
-def plain(text: str) -> dict[str, str]:
-    return {"type": "plain_text", "text": text}
 
 
 def rich(text: str) -> dict[str, Any]:
@@ -119,36 +116,20 @@ def slack() -> Iterator[LocalSlack]:
         on[:] = [now]
         return "The tests fail now."
 
-    with LocalSlack(
-        members=[Member("U0ANN", "ann", "Ann Lee"), Member("U0BOB", "bob", "Bob Ray")],
+    found = LocalSlack(
+        members=[ANN, BOB],
         suggestions=["/plan deploy auth-service"],
         controls=[Control("fail", "Failing tests", "switch", run=run, state=lambda: {"on": on == [True]})],
         ack_timeout=2.0,
-    ) as running:
-        app = App(client=WebClient(running.bot_token, base_url=running.api_url))
-        listen(app)
-        with connected(running, app):
-            yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as browser:
-        yield browser
+    )
+    with answering(found, listen):
+        yield found
 
 
 @pytest.fixture
-def page(slack: LocalSlack, browser: Browser) -> Iterator[Page]:
-    slack.client().clear()
-    context = browser.new_context(viewport={"width": 1200, "height": 900})
-    page = context.new_page()
-    wrongs: list[str] = []
-    page.on("pageerror", lambda error: wrongs.append(str(error)))
-    page.on("console", lambda message: wrongs.append(message.text) if message.type == "error" else None)
-    page.goto(slack.page_url)
-    yield page
-    context.close()
-    assert wrongs == []
+def page(slack: LocalSlack, workspace: WorkspaceClient, browser: Browser) -> Iterator[Page]:
+    with visit(browser, slack.page_url) as found:
+        yield found
 
 
 def ask(page: Page) -> None:
@@ -221,7 +202,7 @@ def test_a_switch_of_the_demo_says_what_it_did(page: Page) -> None:
 
 
 def test_the_page_finds_its_way_back_after_a_restart(browser: Browser) -> None:
-    parts: dict[str, Any] = {"members": [Member("U0ANN", "ann", "Ann Lee")], "token": "same"}
+    parts: dict[str, Any] = {"members": [ANN], "token": "same"}
     first = LocalSlack(**parts).start()
     page = browser.new_page()
     page.goto(first.page_url)
@@ -236,12 +217,9 @@ def test_the_page_finds_its_way_back_after_a_restart(browser: Browser) -> None:
 
 def test_a_phone_shows_one_thing_at_a_time(browser: Browser, slack: LocalSlack) -> None:
     slack.client().clear()
-    context = browser.new_context(viewport={"width": 390, "height": 844})
-    page = context.new_page()
-    page.goto(slack.page_url)
-    ask(page)
-    page.get_by_role("button", name="Reply in thread").click()
+    with visit(browser, slack.page_url, 390, 844) as page:
+        ask(page)
+        page.get_by_role("button", name="Reply in thread").click()
 
-    assert page.get_by_test_id("thread").bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    context.close()
+        assert page.get_by_test_id("thread").bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
+        assert page.evaluate("document.documentElement.scrollWidth") == 390

@@ -9,11 +9,24 @@ from playwright.sync_api import Browser, Page, expect
 from slack_bolt import App
 from slack_sdk import WebClient
 
+from bot.local.client.person import WorkspaceClient
 from bot.local.schema.blocks import MESSAGE_BLOCKS
 from bot.local.server import LocalSlack
-from bot.local.shapes import Channel, Group, Member, Shortcut
-from tests.support.browser import chromium, shot
-from tests.support.local_kit import Json, actions, button, connected, field, home, modal, picture, plain
+from bot.local.shapes import Channel, Group, Shortcut
+from tests.support.browser import shot, visit
+from tests.support.local_kit import (
+    ANN,
+    BOB,
+    Json,
+    actions,
+    answering,
+    button,
+    field,
+    home,
+    modal,
+    picture,
+    plain,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -74,43 +87,21 @@ def listen(app: App) -> None:
 
 @pytest.fixture(scope="module")
 def slack() -> Iterator[LocalSlack]:
-    with LocalSlack(
-        members=[Member("U0ANN", "ann", "Ann Lee"), Member("U0BOB", "bob", "Bob Ray")],
+    found = LocalSlack(
+        members=[ANN, BOB],
         channels=[Channel("C0OPS", "ops"), Channel("C0SHOP", "shop", is_ext_shared=True)],
         groups=[Group("S0ONCALL", "on-call", "On call", ("U0ANN",))],
         shortcuts=[Shortcut("plan_this", "Plan this")],
-    ) as running:
-        app = App(client=WebClient(running.bot_token, base_url=running.api_url))
-        listen(app)
-        with connected(running, app):
-            yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    expect.set_options(timeout=20_000)
-    with chromium() as browser:
-        yield browser
+    )
+    with answering(found, listen):
+        yield found
 
 
 @pytest.fixture
-def api(slack: LocalSlack) -> WebClient:
-    return WebClient(slack.bot_token, base_url=slack.api_url)
-
-
-@pytest.fixture
-def page(slack: LocalSlack, browser: Browser) -> Iterator[Page]:
-    slack.client().clear()
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    page = context.new_page()
-    wrongs: list[str] = []
-    page.on("pageerror", lambda error: wrongs.append(str(error)))
-    page.on("console", lambda message: wrongs.append(message.text) if message.type == "error" else None)
-    page.goto(slack.page_url)
-    expect(page.get_by_test_id("guide")).to_be_visible()
-    yield page
-    context.close()
-    assert wrongs == []
+def page(slack: LocalSlack, workspace: WorkspaceClient, browser: Browser) -> Iterator[Page]:
+    with visit(browser, slack.page_url) as found:
+        expect(found.get_by_test_id("guide")).to_be_visible()
+        yield found
 
 
 def open_app(page: Page) -> None:
@@ -323,20 +314,17 @@ def test_the_keyboard_stays_inside_an_open_form(page: Page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_has_room_for_home_and_form(browser: Browser, slack: LocalSlack, scheme: Any) -> None:
     slack.client().clear()
-    context = browser.new_context(viewport={"width": 390, "height": 844}, color_scheme=scheme)
-    page = context.new_page()
-    page.goto(slack.page_url)
-    page.get_by_test_id("menu").click()
-    open_app(page)
-    expect(page.get_by_test_id("home")).to_contain_text("Waiting for U0ANN")
-    shot(page, f"local-4-phone-home-{scheme}")
-    home_width = page.evaluate("document.documentElement.scrollWidth")
-    page.get_by_role("button", name="edit").click()
-    expect(page.get_by_test_id("modal")).to_be_visible()
-    shot(page, f"local-5-phone-form-{scheme}")
-    box = page.get_by_test_id("modal").bounding_box()
+    with visit(browser, slack.page_url, 390, 844, color_scheme=scheme) as page:
+        page.get_by_test_id("menu").click()
+        open_app(page)
+        expect(page.get_by_test_id("home")).to_contain_text("Waiting for U0ANN")
+        shot(page, f"local-4-phone-home-{scheme}")
+        home_width = page.evaluate("document.documentElement.scrollWidth")
+        page.get_by_role("button", name="edit").click()
+        expect(page.get_by_test_id("modal")).to_be_visible()
+        shot(page, f"local-5-phone-form-{scheme}")
+        box = page.get_by_test_id("modal").bounding_box()
 
     assert home_width == 390
     assert box
     assert (box["x"], box["width"]) == (0, 390)
-    context.close()

@@ -4,8 +4,8 @@ import pytest
 
 from bot.cards.phrases import differences
 from bot.planner.edits.changes import joined, placed, valued, without
-from bot.planner.edits.grammar import Unclear, approves, examples, meant, understand
-from bot.planner.edits.pointing import Desk
+from bot.planner.edits.grammar import NotUnderstood, approves, examples, meant, understand
+from bot.planner.edits.pointing import EditContext
 from bot.planner.evaluation import NOW, config, contracts
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
@@ -22,15 +22,15 @@ def plan(wish: str = "deploy auth-service v2.1.4 to production") -> PlanSpec:
     return prepare(runbooks.plan(wish, BOOKS, config()).spec, CATALOGUE, config(), NOW)
 
 
-def desk(spec: PlanSpec | None = None) -> Desk:
-    return Desk(
+def about(spec: PlanSpec | None = None) -> EditContext:
+    return EditContext(
         spec or plan(), CATALOGUE, config(), NOW, lambda wish: runbooks.plan(wish, BOOKS, config()).spec
     )
 
 
 def edits(words: str, spec: PlanSpec | None = None) -> list[str]:
     before = spec or plan()
-    return differences(before, prepare(understand(words, desk(before)), CATALOGUE, config(), NOW))
+    return differences(before, prepare(understand(words, about(before)), CATALOGUE, config(), NOW))
 
 
 AT_TWO = "Mon 16 Nov 02:00 EST (07:00 UTC)"
@@ -81,7 +81,7 @@ def test_a_change_in_plain_words_is_made(words, changes):
     "words", ["swap steps 1 and 2", "run the backup before the tests", "put step 1 after 2"]
 )
 def test_steps_change_places_and_the_shape_stays(words):
-    draft = understand(words, desk())
+    draft = understand(words, about())
 
     assert [(s.id, s.depends_on) for s in draft.steps] == [
         ("backup", ()), ("test", ("backup",)), ("deploy", ("test",))
@@ -94,8 +94,8 @@ def test_steps_change_places_and_the_shape_stays(words):
      "use canary and sing a song", "move it", "", "what does step 2 do?", "move step 3"],
 )  # fmt: skip
 def test_what_is_not_understood_whole_changes_nothing(words):
-    with pytest.raises(Unclear, match=r"I understand, for example: “move step 3 to 2am EST”"):
-        understand(words, desk())
+    with pytest.raises(NotUnderstood, match=r"I understand, for example: “move step 3 to 2am EST”"):
+        understand(words, about())
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_what_is_not_understood_whole_changes_nothing(words):
 def test_a_time_that_is_not_clear_is_a_question(words, why):
     windowless = config().model_copy(update={"windows": {}}) if "night" in words else config()
     with pytest.raises(BadTime, match=why):
-        understand(words, Desk(plan(), CATALOGUE, windowless, NOW))
+        understand(words, EditContext(plan(), CATALOGUE, windowless, NOW))
 
 
 def test_a_value_that_the_action_does_not_take_is_named():
@@ -116,9 +116,9 @@ def test_a_value_that_the_action_does_not_take_is_named():
 
 def test_two_meanings_are_a_question():
     twice = plan_spec(step("one", parameters={"service": "a"}), step("two", parameters={"service": "b"}))
-    found = Desk(twice, Catalogue([]), config(), NOW)
+    found = EditContext(twice, Catalogue([]), config(), NOW)
 
-    with pytest.raises(Unclear, match="I do not understand"):
+    with pytest.raises(NotUnderstood, match="I do not understand"):
         understand("use c", found)
 
 
@@ -142,7 +142,7 @@ def test_talk_is_left_alone(words):
 
 
 def test_what_undoes_a_step_follows_its_parameters_and_so_do_the_words():
-    draft = understand("use v2.1.9", desk())
+    draft = understand("use v2.1.9", about())
     billing = valued(plan(), "deploy", "service", "billing")
 
     assert draft.goal == "Deploy auth-service v2.1.9 to production"
@@ -174,6 +174,6 @@ def test_added_steps_wait_for_the_rest_and_take_free_names():
 
 
 def test_the_examples_are_understood_themselves():
-    said = examples(desk()).split("“")[1:]
+    said = examples(about()).split("“")[1:]
     for words in (part.partition("”")[0] for part in said):
         assert edits(words)

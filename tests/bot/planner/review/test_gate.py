@@ -15,7 +15,7 @@ from storage.contract.mandate import allowance, covers
 from storage.contract.report import AnyReport
 from storage.contract.spec import Mandate, PlanSpec, Schedule, StepSpec
 from storage.contract.states import StepState
-from storage.reading.views import StepView
+from storage.reading.plan_view import StepView
 from tests.support.fakes import BACKUP, CONTRACTS, DEPLOY, NOW, READ, RESTORE, contract, step, undo
 
 pytestmark = pytest.mark.hostile
@@ -221,7 +221,7 @@ def test_a_delay_inside_the_approved_time_does_not_ask():
     assert ruled(replaced("deploy", schedule=hour)).way == "takes_effect"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(-300, 600), st.integers(-300, 600) | st.none())
 def test_only_a_delay_inside_the_approved_time_takes_effect(start, end):
     """In minutes from now; what was approved is 120 to 360."""

@@ -1,7 +1,6 @@
 """The review: rules first, then advice, on a ladder that is bounded and ends at a person."""
 
 import json
-import re
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -9,21 +8,21 @@ from typing import Any
 import pytest
 
 from bot.planner.decision import Decision, Progress
-from bot.planner.edits.reroute import fresh, rerouted
 from bot.planner.evaluation import NOW, config
 from bot.planner.model import advice, prompt
 from bot.planner.model.usage import ModelUnavailable
 from bot.planner.prepare import complete
 from bot.planner.review.closing import answer
-from bot.planner.review.ladder import Ladder, ask, decide, next_move, review, rungs
+from bot.planner.review.ladder import Ladder, ask, decide, decide_by_rules, next_move, rungs
 from bot.planner.validate import Catalogue
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport, Fault
-from storage.contract.spec import Mandate, PlanSpec, StepSpec
+from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import StepState
 from storage.errors import InvalidPlan
-from storage.reading.views import StepView
+from storage.reading.plan_view import StepView
 from tests.proof.parts.faulty import FAMILIES, called, faults, knowing, met, offered
+from tests.support.fake_model import wired
 from tests.support.fakes import DEPLOY, READ, contract, step, undo
 
 MIRROR = contract("check", worker="mirror", changes=False, repeat="safe")
@@ -100,7 +99,7 @@ def test_a_goal_that_is_not_reached_is_not_finished():
     checked = PLAN.model_copy(update={"done_when": (Check(field="look.failed", op="eq", value=0),)})
     whole = at(checked, done(LOOK, failed=2), done(AFTER))
 
-    assert review(whole, (), OPS) is None
+    assert decide_by_rules(whole, (), OPS) is None
     assert decide(whole, (), OPS).verb == "ask"
     assert "look.failed eq 0" in decide(whole, (), OPS).reason
 
@@ -109,8 +108,8 @@ def test_a_plan_that_continues_is_thought_about_until_its_checks_hold():
     open_ended = PLAN.model_copy(update={"continues": True})
     checked = open_ended.model_copy(update={"done_when": (Check(field="look.failed", op="eq", value=0),)})
 
-    assert review(at(open_ended, done(LOOK), done(AFTER)), (), OPS) is None
-    assert review(at(checked, done(LOOK, failed=0), done(AFTER)), (), OPS).verb == "finish"
+    assert decide_by_rules(at(open_ended, done(LOOK), done(AFTER)), (), OPS) is None
+    assert decide_by_rules(at(checked, done(LOOK, failed=0), done(AFTER)), (), OPS).verb == "finish"
     assert "amend" in rungs(at(open_ended, done(LOOK), done(AFTER)), (), OPS)
 
 
@@ -233,17 +232,6 @@ def test_a_retry_that_a_model_advises_waits_as_any_other():
 BY_DAY = [{"op": "aggregate", "by": ["day"], "values": {"n": {"function": "count"}}}]
 
 
-def wired(key: str, call: str, *needs: str, **args: Any) -> dict[str, Any]:
-    """A step in the form of an answer; a string is a reference if it names a step."""
-    given = [
-        {"name": name, "kind": "ref", "value": value} if str(value).partition(".")[0] in needs
-        else {"name": name, "kind": "json", "value": json.dumps(value)}
-        for name, value in args.items()
-    ]  # fmt: skip
-    usual = {"purpose": "", "window": "", "at": "", "criteria": [], "checks": [], "failure_action": "ask"}
-    return usual | {"id": key, "call": call, "args": given, "depends_on": [*needs]}
-
-
 def test_a_research_task_goes_on_one_step_at_a_time_past_a_failure_until_its_goal_is_reached():
     """The planner knows only the next step; every one is a read that the mandate covers."""
     elsewhere = wired("fetch-b", "data-retrieval.fetch", source="audit", path="/errors")
@@ -280,30 +268,6 @@ def test_a_research_task_goes_on_one_step_at_a_time_past_a_failure_until_its_goa
     assert answer(now) == "errors fell"
 
 
-# surgery
-
-
-def test_what_waited_is_led_to_what_stands_in_its_place():
-    use = step("use", READ, depends_on=("after",), parameters={"service": {"from": "look.version"}})
-    bring = step("bring", DEPLOY, depends_on=("look",))
-    plan = PlanSpec(goal="x", steps=(LOOK, AFTER, use, bring))
-    parts = [step("part-1", READ), step("part-2", READ)]
-
-    made = {s.id: s for s in rerouted(plan, "look", parts, OPS).steps}
-
-    assert [*made] == ["part-1", "part-2", "after-2", "use-2", "bring"]
-    assert made["after-2"].depends_on == ("part-1", "part-2")
-    assert made["use-2"].depends_on == ("after-2",)
-    assert made["use-2"].parameters == {"service": {"from": "part-2.version"}}
-    assert made["bring"].depends_on == ("part-1", "part-2")
-
-
-def test_a_name_that_is_taken_is_not_given_again():
-    assert fresh("look", {"look"}) == "look-2"
-    assert fresh("look-2", {"look-2", "look-3"}) == "look-4"
-    assert len(fresh("x" * 40, ())) <= 40
-
-
 # what the model sees and says
 
 
@@ -319,55 +283,6 @@ def test_the_state_is_bounded_and_what_a_worker_wrote_is_only_a_value():
     assert len(said) < 20_000
     assert said.count("</state>") == 1
     assert json.loads(said.splitlines()[1])["steps"][0]["error"] == {"kind": "permanent"}
-
-
-def test_the_examples_of_the_prompt_hold():
-    found = prompt.examples("review")
-    now = met(faults()["tests-memory"])
-    renamed = [re.sub('"step": "(test|deploy)"', '"step": "work"', answer) for _, answer in found]
-    verbs = [
-        advice.understood(answer, now, ("simplify", "ask"), offered(), config(), NOW).verb
-        for answer in renamed
-    ]
-
-    assert verbs == ["simplify", "ask"]
-
-
-def said(**fields: Any) -> str:
-    return json.dumps({"verb": "ask", "step": "work", "reason": "", "steps": [], "drop": []} | fields)
-
-
-@pytest.mark.parametrize(
-    ("answer", "code"),
-    [
-        (said(verb="alternative"), "no_steps"),
-        (said(verb="retry"), "not_left"),
-        (said(verb="continue"), "not_left"),
-        (said(verb="approve"), "literal_error"),
-        (said(verb="alternative", step="nowhere", drop=["look"]), "unknown_step"),
-        (said(verb="alternative", drop=["work"], step=""), "unknown_step"),
-        (said(approved=True), "extra_forbidden"),
-        (said(verb="alternative", mandate={"reads": True}), "extra_forbidden"),
-        ("not json", "json_invalid"),
-    ],
-)
-def test_an_answer_that_cannot_be_meant_is_named(answer, code):
-    with pytest.raises(InvalidPlan) as refused:
-        advice.understood(
-            answer, met(faults()["fetch-404"]), ("alternative", "ask"), offered(), config(), NOW
-        )
-
-    assert code in [issue.code for issue in refused.value.issues]
-
-
-def test_goal_mandate_checks_and_rollback_are_not_the_models_to_say():
-    now = met(faults()["fetch-404"])
-    closed = now.spec.model_copy(update={"mandate": Mandate(max_added_steps=2), "goal": "as approved"})
-    now = Progress(closed, closed, now.steps)
-    decision = knowing(faults()["fetch-404"])(now, (), ("alternative", "ask"))
-
-    assert decision.spec.mandate == Mandate(max_added_steps=2)
-    assert decision.spec.goal == "as approved"
 
 
 # the last word

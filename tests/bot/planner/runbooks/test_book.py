@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from bot.inbox.requests import own
+from bot.inbox.requests import is_own_word
 from bot.planner.evaluation import config as demo_config
 from bot.planner.evaluation import offline
 from bot.planner.prepare import prepare
@@ -15,8 +15,8 @@ from bot.planner.runbooks.questions import Missing
 from bot.planner.validate import Catalogue
 from storage.contract.spec import PlanSpec
 from storage.errors import BadConfig, SignoffError
-from tests.support.catalogue import published
 from tests.support.fakes import NOW
+from tests.support.samples.catalogue import published
 
 BOOKS = runbooks.read([SHIPPED])
 STAGE = Stage(BOOKS, Catalogue(published()), demo_config(), NOW)
@@ -57,9 +57,9 @@ def test_every_example_is_a_wish_also_behind_the_slash_command():
     """`/plan list the backups of auth_prod` is not `/plan list`."""
     said = [str(example).partition(" ") for book in BOOKS for example in book.examples]
 
-    assert [(word, rest) for word, _, rest in said if own(word.lower(), rest)] == []
-    assert own("list", "")
-    assert own("show", "7")
+    assert [(word, rest) for word, _, rest in said if is_own_word(word.lower(), rest)] == []
+    assert is_own_word("list", "")
+    assert is_own_word("show", "7")
 
 
 def test_the_command_prints_a_table_and_fails_on_an_example_that_does_not_hold():

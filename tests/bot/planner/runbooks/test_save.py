@@ -12,7 +12,7 @@ from bot.planner.runbooks.save import runbook
 from bot.planner.validate import Catalogue
 from storage.contract.spec import Mandate, PlanSpec
 from storage.errors import SignoffError
-from tests.support.catalogue import published
+from tests.support.samples.catalogue import published
 
 BOOKS = runbooks.read([SHIPPED])
 WISHES = [str(example) for book in BOOKS for example in book.examples]

@@ -19,13 +19,10 @@ from tests.support.backup_site import (
     back_up,
     context,
     empty,
-    entry_of,
-    filled,
     flip_a_bit,
     garble,
     good_backups,
     instead_of,
-    make_shop,
     preview,
     truncate,
 )
@@ -39,11 +36,6 @@ from workers.builtin.backup.postgres import Postgres
 
 PASSWORD = "s3:cr\\et@/ pass"
 DAMAGES: list[Damage] = [truncate, garble, flip_a_bit, empty, Path.unlink]
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> dict[str, Any]:
-    return make_shop(tmp_path)
 
 
 @pytest.fixture
@@ -70,16 +62,6 @@ def server() -> Iterator[str]:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute(f"ALTER USER {USER} PASSWORD '{PASSWORD}'")
         yield url.replace(":plain@", f":{quote(PASSWORD, safe='')}@")
-
-
-@pytest.fixture
-def url(server: str) -> str:
-    return filled(server)
-
-
-@pytest.fixture
-def billing(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    return entry_of(url, tmp_path, monkeypatch)
 
 
 def test_an_sqlite_backup_is_read_back_and_told(shop: dict[str, Any], tmp_path: Path) -> None:

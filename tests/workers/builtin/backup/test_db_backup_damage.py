@@ -17,8 +17,6 @@ from tests.support.backup_site import (
     back_up,
     context,
     empty,
-    entry_of,
-    filled,
     flip_a_bit,
     garble,
     good_backups,
@@ -27,7 +25,7 @@ from tests.support.backup_site import (
     truncate,
 )
 from workers.base import Permanent
-from workers.builtin.backup.directory import Manifest, Shelf, checksum
+from workers.builtin.backup.directory import BackupDirectory, Manifest, checksum
 from workers.builtin.backup.dumps import Contents, Damaged, Scope, compare, compare_counts
 from workers.builtin.backup.pg_client import Client
 from workers.builtin.backup.postgres import Postgres
@@ -42,16 +40,6 @@ SCRIPTS = {
     "longer": 'f.seek(0, 2); f.write(b"more")',
     "removed": "os.remove(path)",
 }
-
-
-@pytest.fixture
-def url(postgres: str) -> str:
-    return filled(postgres)
-
-
-@pytest.fixture
-def billing(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    return entry_of(url, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("script", SCRIPTS.values(), ids=SCRIPTS)
@@ -134,7 +122,7 @@ def test_each_of_the_seven_damages_is_noticed_later(
     assert [found.sound for found in listed.backups] == ([] if damage is Path.unlink else [False])
     with pytest.raises(Permanent, match=r"shop was NOT restored|has no backup"):
         act("restore_database", billing, context(tmp_path), backup=path.name)
-    assert Shelf(path.parent, "shop").find("plan-1/step-2") is None
+    assert BackupDirectory(path.parent, "shop").find("plan-1/step-2") is None
 
 
 def test_rows_that_a_restore_does_not_bring_back_are_named(url: str, tmp_path: Path) -> None:

@@ -11,26 +11,11 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from tests.support.backup_site import act, back_up, context, entry_of, filled, make_shop, preview, probe
+from tests.support.backup_site import act, back_up, context, preview, probe
 from workers.base import Permanent, Report, Verdict
 from workers.builtin.backup import pg_restoring
 from workers.builtin.backup.directory import tag
 from workers.builtin.backup.pg_client import Client
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> dict[str, Any]:
-    return make_shop(tmp_path)
-
-
-@pytest.fixture
-def url(postgres: str) -> str:
-    return filled(postgres)
-
-
-@pytest.fixture
-def billing(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    return entry_of(url, tmp_path, monkeypatch)
 
 
 def value(url: str, query: str) -> Any:

@@ -12,7 +12,6 @@ from bot.inbox.clicks import on_click
 from storage.config import People as ConfigPeople
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed
-from storage.store import Store
 from tests.support.fakes import (
     NOW,
     Everybody,
@@ -25,6 +24,7 @@ from tests.support.fakes import (
     terms,
     work,
 )
+from tests.support.store import Store
 from workers.builtin.control.approval_gate import ApprovalGate
 from workers.builtin.http.wait import Wait
 from workers.engine.attempt import Attempts
@@ -100,8 +100,8 @@ def test_it_ends_when_somebody_says_no(attempts: Attempts) -> None:
 
 def test_a_failure_cannot_be_confirmed_away(attempts: Attempts) -> None:
     plan_id = stopped(attempts)
-    with attempts.store._write() as c:
-        c.exec_driver_sql("UPDATE step SET report = NULL")
+    with attempts.store.write() as t:
+        t.connection.exec_driver_sql("UPDATE step SET report = NULL")
 
     with pytest.raises(Conflict, match="not an answer"):
         attempts.store.answer(plan_id, "gate", "confirm", user="BOB")

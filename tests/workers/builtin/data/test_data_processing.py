@@ -15,10 +15,10 @@ from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec, holds
-from storage.store import Store
 from tests.support.fakes import approve, plan_spec, step, step_row, terms, work
 from tests.support.loopback import Page, Site, serving
 from tests.support.scratch import at
+from tests.support.store import Store
 from workers.base import Permanent, Report, Transient, check
 from workers.builtin.data.columnar import engine
 from workers.builtin.data.data_processing import DataProcessing, ProcessParams
@@ -390,7 +390,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=ROWS)
 def test_groups_are_what_plain_python_says(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
     measures = {"sum": {"function": "sum", "column": "n"}, "count": {"function": "count", "column": "n"}}

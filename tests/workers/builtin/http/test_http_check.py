@@ -6,7 +6,6 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,6 @@ from tests.support.scratch import context
 from workers.base import Permanent, Transient
 from workers.builtin.http.http_check import CheckParams, HttpCheck, WaitParams
 from workers.builtin.shared.http_origin import Origin, OriginEntry
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as found:
-        yield found
-
-
-@pytest.fixture
-def other() -> Iterator[Site]:
-    with serving() as found:
-        yield found
 
 
 @pytest.fixture(scope="session")

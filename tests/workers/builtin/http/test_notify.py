@@ -2,16 +2,15 @@
 
 import json
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from storage.store import Store
 from tests.support.fakes import approve, messages, plan_spec, states, step, terms, work
 from tests.support.loopback import SECRET, Page, Site, nowhere, serving
 from tests.support.scratch import context
+from tests.support.store import Store
 from workers.base import Permanent, Unsure
 from workers.builtin.http.notify import Notify, NotifyParams
 from workers.engine.attempt import Attempts
@@ -19,12 +18,6 @@ from workers.registry import Registry
 
 HOOK = "T0123456/B0123456/s3cr3t-hook-path"
 TEXT = 'auth-service v2.1.4 is out; see "the thread" <!channel>'
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as found:
-        yield found
 
 
 def worker(url: str, **entry: Any) -> Notify:

@@ -2,7 +2,6 @@
 
 import itertools
 import json
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,12 @@ import pytest
 from pydantic import ValidationError
 
 from storage.contract.spec import holds
-from tests.support.loopback import SECRET, Page, Site, nowhere, serving
+from tests.support.loopback import SECRET, Page, Site, nowhere
 from tests.support.scratch import context
 from workers.base import Permanent
 from workers.builtin.http.wait import SecondsParams, UntilParams, Wait
 
 NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with serving() as found:
-        yield found
 
 
 def seconds(home: Path, count: int, *, now: Any, attempt: int = 1, **changes: Any) -> Any:

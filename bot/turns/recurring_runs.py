@@ -1,0 +1,110 @@
+"""Runs of recurring plans: asked for when due, approved by a standing approval if nothing has changed."""
+
+from datetime import datetime, timedelta
+
+from bot.context import Bot
+from bot.people import Unidentified
+from bot.plans.permits import stricter, timely, today
+from bot.policy.authorize import Refused, authorize
+from bot.times.recurrence import Run, next_run
+from bot.times.zones import spoken
+from storage.database.tables import Recurring, Standing
+from storage.errors import Conflict
+from storage.reading.plan_view import PlanView
+
+GRACE = timedelta(minutes=5)  # later than that, we were not there: then people are asked
+
+
+def recur(bot: Bot) -> None:
+    """Ask for every run that is due. What was missed becomes a question, never a late run."""
+    for one in bot.store.due_recurring():
+        now = bot.store.clock()
+        runs, following = due(one, now), next_run(one.cron, one.zone, now)
+        missed = [run for run in runs if run.problem or now - run.at > GRACE]
+        if missed or not runs:
+            again = next((run for run in runs if run not in missed), following)
+            days = [run.day for run in missed]
+            bot.store.pass_by(one, days, again.at, question=question(one, missed))
+        else:
+            _ask(bot, one, runs[-1], following.at)
+
+
+def due(one: Recurring, now: datetime) -> list[Run]:
+    """Its runs up to now that nobody has asked for yet."""
+    runs, after = list[Run](), (one.next_at or now) - timedelta(seconds=1)
+    while (run := next_run(one.cron, one.zone, after)).at <= now:
+        runs.append(run)
+        after = run.at
+    return runs
+
+
+def question(one: Recurring, missed: list[Run]) -> str:
+    """What the channel reads about runs that did not come about."""
+    if not missed:
+        return f"The clocks of {one.zone} were changed by law; the next run is where it belongs now."
+    last = missed[-1]
+    more = f" (and {len(missed) - 1} before it)" if len(missed) > 1 else ""
+    why = last.problem or f"I was not running at {spoken(last.at, one.zone)}{more}"
+    return f"“{one.text}” did not run: {why}. It never runs late by itself; to have it now: /plan {one.text}"
+
+
+def _ask(bot: Bot, one: Recurring, run: Run, following: datetime) -> None:
+    """In the name of whoever set it up, if they still may ask for anything."""
+    try:
+        answer = authorize(bot.people.actor(one.user), "request", None, bot.config)
+    except Unidentified:
+        return  # the next turn asks Slack again; after a while the run counts as missed
+    if isinstance(answer, Refused):
+        why = f"“{one.text}” did not run, and is paused: {answer.reason}"
+        bot.store.pass_by(one, [run.day], following, question=why)
+        bot.store.pause(bot.store.one_recurring(one.id), user="rules")
+    else:
+        bot.store.run(one, run.day, following)
+
+
+def stand_in(bot: Bot) -> None:
+    """Let standing approvals speak for proposed runs; one that no longer fits is void, and says why."""
+    for plan_id, number in bot.store.stood_for():
+        view, one = bot.store.view(plan_id), bot.store.one_recurring(number)
+        given = [s for s in bot.store.standings(number) if s.user not in view.approved_by]
+        if given and not any(step.previewing for step in view.steps):
+            _speak(bot, view, one, given[0])
+
+
+def _speak(bot: Bot, view: PlanView, one: Recurring, standing: Standing) -> None:
+    try:
+        actor = bot.people.actor(standing.user, fresh=True)
+        why = changed(view, one, standing, bot.store.clock()) or _forbidden(bot, view)
+        answer = authorize(actor, "approve", view, bot.config)
+        why = why or (answer.reason if isinstance(answer, Refused) else "")
+        if not why:
+            bot.store.stand_in(
+                view.id, view.revision, standing, policy=bot.config.version(), held=(*actor.groups,),
+                permits=timely(bot, view),
+            )  # fmt: skip
+    except Unidentified:
+        return
+    except Conflict as error:
+        why = str(error)
+    if why:
+        bot.store.void(one.id, reason=why)
+
+
+def changed(view: PlanView, one: Recurring, standing: Standing, now: datetime) -> str:
+    """Why this run is not what the standing approval was given for, or ""."""
+    if view.digest != standing.digest:
+        return "the plan is no longer the one that was approved"
+    if (one.cron, one.zone) != (standing.cron, standing.zone):
+        return "it recurs at other times now"
+    if standing.runs_left < 1:
+        return "all of its runs have been used"
+    return "it was given until " + spoken(standing.until, one.zone) if standing.until <= now else ""
+
+
+def _forbidden(bot: Bot, view: PlanView) -> str:
+    allowed = bot.config.policy.standing
+    if not allowed.runs or view.risk not in allowed.risks:
+        return f"policy allows none for {view.risk} risk"
+    if view.demands.second_factor:
+        return "each approval needs a second factor"
+    return stricter(today(bot, view.spec, view), view, view.needed) if view.spec else "it cannot be read"

@@ -1,0 +1,68 @@
+"""Who is there, and what workers can do, as they say it themselves; how long it usually takes."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from statistics import median
+
+from sqlalchemy import insert, update
+from sqlmodel import col
+
+from storage.contract.capability import Contract
+from storage.contract.states import StepState
+from storage.database.tables import Capability, Process, Step
+from storage.memory import Memory
+
+HISTORY = 300  # steps that went well, of which durations are learnt
+WENT_WELL = (
+    col(Step.state) == StepState.succeeded,
+    col(Step.started_at).is_not(None),
+    col(Step.ended_at).is_not(None),
+)
+
+
+def publish(memory: Memory, contracts: Iterable[Contract]) -> None:
+    """Say what this workers process can do. An action it no longer offers grows stale by itself."""
+    with memory.write() as t:
+        for contract in contracts:
+            one = (col(Capability.worker) == contract.worker, col(Capability.action) == contract.action)
+            body = contract.model_dump(mode="json")
+            values = {"contract": body, "hash": contract.hash(), "seen_at": memory.clock()}
+            if not t.execute(update(Capability).where(*one).values(**values)).rowcount:
+                key = {"worker": contract.worker, "action": contract.action}
+                t.execute(insert(Capability).values(**key, **values))
+
+
+def contracts(memory: Memory) -> list[Contract]:
+    """Everything any worker has published; how long it takes, by what it took lately."""
+    with memory.read() as t:
+        found = [Contract.model_validate(row.contract) for row in t.rows(Capability)]
+        lately = t.rows(Step, *WENT_WELL, order=col(Step.id).desc(), limit=HISTORY) if found else []
+    took: dict[tuple[str, str], list[float]] = {}
+    for step in lately:
+        seconds = (step.ended_at - step.started_at).total_seconds()  # type: ignore[operator] # they ended
+        took.setdefault((step.worker, step.action), []).append(seconds)
+    return [_usual(contract, took.get((contract.worker, contract.action), [])) for contract in found]
+
+
+def _usual(contract: Contract, took: list[float]) -> Contract:
+    """The contract with what its action usually took, once it ran three times; no approval relies on that."""
+    return contract.model_copy(update={"typical": median(took)}) if len(took) > 2 else contract
+
+
+FRESH = timedelta(seconds=30)  # a process that has not been seen for longer counts as gone
+
+
+def alive(memory: Memory, name: str, kind: str, release: str) -> None:
+    """A sign of life of one process."""
+    now = memory.clock()
+    with memory.write() as t:
+        values = {"kind": kind, "release": release, "seen_at": now}
+        if not t.execute(update(Process).where(col(Process.name) == name).values(**values)).rowcount:
+            t.execute(insert(Process).values(name=name, started_at=now, **values))
+
+
+def processes(memory: Memory, kind: str) -> list[Process]:
+    """The processes of that kind that were seen lately."""
+    with memory.read() as t:
+        lately = col(Process.seen_at) > memory.clock() - FRESH
+        return t.rows(Process, col(Process.kind) == kind, lately)

@@ -1,0 +1,58 @@
+"""What a new revision of a plan on its way takes over: what has run stands, the rest is born."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import delete, func, select, update
+from sqlmodel import col
+
+from storage.contract.spec import PlanSpec
+from storage.contract.states import StepState
+from storage.database.tables import Plan, Preview, Step
+from storage.settling.settle import bear, skip
+from storage.transaction import Transaction, of_revision
+
+STANDS = frozenset({StepState.pending, StepState.succeeded, StepState.failed})
+
+
+def bring(t: Transaction, plan: Plan, spec: PlanSpec, *, permits: bool) -> None:
+    """The steps of this revision: those of the one before that stand in it, and new ones."""
+    known = _carry(t, plan, spec)
+    bear(t, plan, [s for s in spec.steps if s.id not in known], undo=False, permits=permits)
+    for position, step in enumerate(spec.steps if known else ()):
+        here = of_revision(Step, plan)
+        t.execute(update(Step).where(*here, col(Step.key) == step.id).values(position=position))
+
+
+def _carry(t: Transaction, plan: Plan, spec: PlanSpec) -> set[str]:
+    """Take over what stands in the new revision as it was; a failure in it was answered by making it."""
+    old = earlier(t, plan)
+    kept = standing(old, spec)
+    for step in kept:
+        choice = "continue" if step.state == StepState.failed else step.choice
+        t.set_step(step, revision=plan.revision, choice=choice)
+    skip(t, [s for s in old if s not in kept and s.state == StepState.pending])
+    return {step.key for step in kept}
+
+
+def forget_previews(t: Transaction, plan: Plan, spec: PlanSpec) -> None:
+    """What has run in an earlier revision would do nothing more."""
+    ran = [step.key for step in standing(earlier(t, plan), spec) if step.state == StepState.succeeded]
+    mine = of_revision(Preview, plan)
+    t.execute(delete(Preview).where(*mine, col(Preview.key).in_(ran)))
+
+
+def earlier(t: Transaction, plan: Plan) -> list[Step]:
+    """The steps of the last revision before this one that had any."""
+    mine = (col(Step.plan_id) == plan.id, col(Step.revision) < plan.revision)
+    last = t.execute(select(func.max(col(Step.revision))).where(*mine)).scalar_one()
+    return t.rows(Step, col(Step.plan_id) == plan.id, col(Step.revision) == last) if last else []
+
+
+def standing(steps: Iterable[Step], spec: PlanSpec) -> list[Step]:
+    """Those that this plan has, byte for byte."""
+    digests = {step.id: step.digest() for step in spec.steps}
+    return [step for step in steps if digests.get(step.key) == step.digest and _stands(step)]
+
+
+def _stands(step: Step) -> bool:
+    return step.state in STANDS or (step.state == StepState.skipped and step.choice == "skip")

@@ -1,0 +1,83 @@
+"""A model's advice on how a plan goes on: understood whole, or its problems named."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from bot.planner.decision import Progress
+from bot.planner.evaluation import NOW, config
+from bot.planner.model import advice, prompt
+from storage.contract.spec import Mandate
+from storage.errors import InvalidPlan
+from tests.proof.parts.faulty import faults, knowing, met, offered
+from tests.support.fake_model import says
+from tests.support.samples.catalogue import published
+
+pytestmark = pytest.mark.model
+
+
+def test_advice_is_asked_for_in_the_same_way_and_booked(desk):
+    fault = faults()["fetch-404"]
+    answer = {"verb": "alternative", "step": "work", "reason": "audit has the same", "drop": [], "steps": [
+        {"id": "other", "call": "data-retrieval.fetch", "purpose": "", "depends_on": [], "window": "",
+         "at": "", "criteria": [], "checks": [], "failure_action": "ask", "args": [
+             {"name": "source", "kind": "text", "value": "audit"},
+             {"name": "path", "kind": "text", "value": "/errors"}]}]}  # fmt: skip
+    asked = desk(says("{}"), says(json.dumps(answer)))
+    made = asked.claude.advise(met(fault), (), ("alternative", "ask"), published(), config(), NOW)
+
+    assert made.verb == "alternative"
+    assert [step.id for step in made.spec.steps] == ["other", "look-2"]
+    assert (len(asked.booked), asked.fake.rejected) == (2, [])
+    assert "404 Not Found" in asked.fake.requests[0]["messages"][0]["content"]
+
+
+def test_the_examples_of_the_prompt_hold():
+    found = prompt.examples("review")
+    now = met(faults()["tests-memory"])
+    renamed = [re.sub('"step": "(test|deploy)"', '"step": "work"', answer) for _, answer in found]
+    verbs = [
+        advice.understood(answer, now, ("simplify", "ask"), offered(), config(), NOW).verb
+        for answer in renamed
+    ]
+
+    assert verbs == ["simplify", "ask"]
+
+
+def said(**fields: Any) -> str:
+    return json.dumps({"verb": "ask", "step": "work", "reason": "", "steps": [], "drop": []} | fields)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"),
+    [
+        (said(verb="alternative"), "no_steps"),
+        (said(verb="retry"), "not_left"),
+        (said(verb="continue"), "not_left"),
+        (said(verb="approve"), "literal_error"),
+        (said(verb="alternative", step="nowhere", drop=["look"]), "unknown_step"),
+        (said(verb="alternative", drop=["work"], step=""), "unknown_step"),
+        (said(approved=True), "extra_forbidden"),
+        (said(verb="alternative", mandate={"reads": True}), "extra_forbidden"),
+        ("not json", "json_invalid"),
+    ],
+)
+def test_an_answer_that_cannot_be_meant_is_named(answer, code):
+    with pytest.raises(InvalidPlan) as refused:
+        advice.understood(
+            answer, met(faults()["fetch-404"]), ("alternative", "ask"), offered(), config(), NOW
+        )
+
+    assert code in [issue.code for issue in refused.value.issues]
+
+
+def test_goal_mandate_checks_and_rollback_are_not_the_models_to_say():
+    now = met(faults()["fetch-404"])
+    closed = now.spec.model_copy(update={"mandate": Mandate(max_added_steps=2), "goal": "as approved"})
+    now = Progress(closed, closed, now.steps)
+    decision = knowing(faults()["fetch-404"])(now, (), ("alternative", "ask"))
+
+    assert decision.spec.mandate == Mandate(max_added_steps=2)
+    assert decision.spec.goal == "as approved"

@@ -1,0 +1,16 @@
+"""Foreign words are made inert and short, once and for all."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.untrusted import clip, inert
+
+
+@given(st.text())
+def test_inert_text_stays_as_it_is(text):
+    assert inert(inert(text)) == inert(text)
+
+
+@given(st.text(), st.integers(1, 20))
+def test_a_clip_is_never_too_long(text, limit):
+    assert len(clip(text, limit)) <= limit

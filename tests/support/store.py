@@ -1,0 +1,21 @@
+"""Both façades in one: what tests of the rows play with, and no process of the product ever holds."""
+
+from typing import Any
+
+from storage.execution import Execution
+from storage.intention import Intention
+
+
+class Store(Intention, Execution):
+    """Every verb there is."""
+
+
+class TwoHands:
+    """The same, by two connections: the bot's verbs by one, the workers' by one that has fewer rights."""
+
+    def __init__(self, bot: Intention, workers: Execution) -> None:
+        self.bot, self.workers = bot, workers
+
+    def __getattr__(self, verb: str) -> Any:
+        executes = verb == "turn" or verb in vars(Execution)
+        return getattr(self.workers if executes else self.bot, verb)
