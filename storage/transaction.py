@@ -101,7 +101,7 @@ class Transaction:
             raise NotFound(f"There is no plan {plan_id}.")
         return touched[0]
 
-    def set(self, plan: Plan, **values: Any) -> None:
+    def change(self, plan: Plan, **values: Any) -> None:
         """Change what a plan says of itself; where it stands is for `move`."""
         self.execute(update(Plan).where(col(Plan.id) == plan.id).values(**values))
 
@@ -112,7 +112,7 @@ class Transaction:
         if not self.execute(update(Step).where(*guard).values(state=after, **values)).rowcount:
             raise Conflict(f"Step {step.key} has moved on; {verb} came too late.")
 
-    def set_step(self, step: Fenced, **values: Any) -> None:
+    def change_step(self, step: Fenced, **values: Any) -> None:
         """Change what a step says of itself; where it stands is for `move_step`."""
         self.execute(update(Step).where(col(Step.id) == step.id).values(**values))
 
