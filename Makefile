@@ -1,26 +1,27 @@
 # Two commands are enough: `make demo` to try it, `make test` to check it.
 PYTHON ?= python3
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
 
-.PHONY: install demo test check proof bench crash lock image-rehearsal clean
+.PHONY: install demo test check quick audit proof bench crash lock image-rehearsal clean
 
 # The lock is also its own constraint (-c): pip before 23.3 does not hold `psycopg[pool]` to what `psycopg` is pinned to.
-install: .venv/.installed
-.venv/.installed: requirements.lock pyproject.toml
+install: $(VENV)/.installed
+$(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Signoff needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
-	@$(PYTHON) -m venv .venv || { echo "Python cannot make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock -c requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
-.venv/.installed-dev: .venv/.installed requirements-dev.lock
+$(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock -c requirements-dev.lock
 	@touch $@
 
-demo: .venv/.installed
+demo: $(VENV)/.installed
 	$(BIN)/signoff demo $(ARGS)
 
-check: .venv/.installed-dev
+check: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -29,8 +30,18 @@ check: .venv/.installed-dev
 test: check
 	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
 
+# What another version of Python could break, in a minute: nothing that needs a server or a browser.
+QUICK := tests/storage tests/workers/commands tests/workers/engine tests/workers/kit \
+	tests/bot/cli tests/bot/planner tests/bot/policy tests/bot/times
+quick: $(VENV)/.installed-dev
+	$(BIN)/pytest -q -n auto --dist loadfile -m "not postgres and not browser and not k8s and not crash" $(QUICK)
+
+# Known weaknesses of what the lock files name.
+audit: $(VENV)/.installed-dev
+	$(BIN)/python .ci/audit.py requirements.lock requirements-dev.lock
+
 # The full counts behind the short forms in the tests. Needs what .ci/run installs, and KUBEBUILDER_ASSETS.
-proof: .venv/.installed-dev
+proof: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.proof.redaction
 	$(BIN)/python -m tests.proof.audit
 	$(BIN)/python -m tests.proof.gate
@@ -49,11 +60,11 @@ proof: .venv/.installed-dev
 	$(BIN)/python -m tests.proof.cluster 5
 
 # SIGKILL at every commit and outside call that there is, and then at random: make crash N=2000
-crash: .venv/.installed-dev
+crash: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.crash --kills $(or $(N),2000) --database sqlite
 	$(BIN)/python -m tests.crash --kills $(or $(N),2000) --database postgres
 
-bench: .venv/.installed-dev
+bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.engine
 	$(BIN)/python -m tests.bench.growth
 	$(BIN)/python -m tests.bench.product
@@ -61,7 +72,7 @@ bench: .venv/.installed-dev
 	$(BIN)/python -m tests.bench.ack
 
 # What the Dockerfile does, without a container: locked dependencies, the built wheel, the commands.
-image-rehearsal: .venv/.installed-dev
+image-rehearsal: $(VENV)/.installed-dev
 	rm -rf dist && $(BIN)/python -m build --wheel --no-isolation --outdir dist . >/dev/null
 	$(BIN)/python tests/proof/image_rehearsal.py dist/*.whl
 
@@ -71,4 +82,4 @@ lock:
 	uv pip compile pyproject.toml --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-dev.lock
 
 clean:
-	rm -rf .venv .signoff dist
+	rm -rf .venv .venv-* .signoff dist

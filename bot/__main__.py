@@ -9,8 +9,10 @@ from pathlib import Path
 from bot.config import BotSettings
 from bot.policy.authorize import Actor, Refused, authorize
 from storage.__main__ import main as journal
-from storage.config import SignoffConfig, configure_logging, login
+from storage.config import RELEASE, SignoffConfig, configure_logging, login
 from storage.errors import NotAllowed, SignoffError
+
+Add = Callable[..., argparse.ArgumentParser]
 
 
 def main() -> int:
@@ -84,43 +86,67 @@ def serve(name: str, settings: BotSettings) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="signoff", description=__doc__)
-    add = top.add_subparsers(dest="command", required=True, metavar="command").add_parser
-    trial = add("demo", help="try everything on this machine, with a Slack workspace on localhost")
+    what = "plan with people, run what they approved: `demo` to try it, `up` to run it, the rest to look"
+    top = argparse.ArgumentParser(prog="signoff", description=what)
+    top.add_argument("--version", action="version", version=f"signoff {RELEASE}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name: str, help: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=help, description=help)
+
+    add_serving(add)
+    add_plans(add)
+    add_operating(add)
+    add_checks(add)
+    return top
+
+
+def add_serving(add: Add) -> None:
+    trial = add("demo", help="try everything here, with a Slack workspace on localhost")
     trial.add_argument("--port", type=int, help="where the workspace listens (8700, or a free one)")
     trial.add_argument("--reset", action="store_true", help="forget the demo's state first")
-    add("up", help="run the bot and the workers, and restart whichever falls over")
+    add("up", help="run the bot and the workers, and restart what falls over")
     add("bot", help="run the bot alone")
-    add("plan", help="check a plan from a JSON file").add_argument("file", type=Path)
+
+
+def add_plans(add: Add) -> None:
+    add("plan", help="check a plan").add_argument("file", type=Path, help="the plan as JSON")
     add("plans", help="list the newest plans")
-    add("show", help="show one plan and its journal").add_argument("id", type=int)
-    yes = add("approve", help="approve a plan with an SSH signature; without one, print what to sign")
-    yes.add_argument("id", type=int)
+    add("show", help="show one plan and its journal").add_argument("id", type=int, help="the plan's number")
+    yes = add("approve", help="approve a plan by SSH signature, or print what to sign")
+    yes.add_argument("id", type=int, help="the plan's number")
     yes.add_argument("--digest", default="", help="of the plan as you read it")
     yes.add_argument("--signature", type=Path, help="what ssh-keygen -Y sign made")
-    second = add("factor", help="second factors: enrol | unlock | remove USER, list, key (makes a new key)")
-    second.add_argument("act", choices=["enrol", "unlock", "remove", "list", "key"])
-    second.add_argument("user", nargs="?", default="")
-    add("doctor", help="say what is configured, what is missing, and how to mend it")
-    figures = add("stats", help="figures from the journal: ends, recoveries, time to approve, cost")
-    figures.add_argument("--json", action="store_true")
-    halt = add("stop", help="start nothing any more: [everything | plan 7 | environment production] REASON")
-    halt.add_argument("words", nargs="*")
-    add("resume", help="lift a stop: [everything | plan 7 | environment production]").add_argument(
-        "words", nargs="*"
+
+
+def add_operating(add: Add) -> None:
+    second = add("factor", help="manage second factors, and the key that seals them")
+    second.add_argument(
+        "act", choices=["enrol", "unlock", "remove", "list", "key"], help="key makes a new key"
     )
+    second.add_argument("user", nargs="?", default="", help="whom to enrol, unlock or remove")
+    add("doctor", help="say what is configured, what is missing, how to mend it")
+    figures = add("stats", help="count ends, recoveries, times to approve and cost")
+    figures.add_argument("--json", action="store_true", help="print it as JSON")
+    halt = add("stop", help="start nothing any more, everywhere or in one place")
+    halt.add_argument("words", nargs="*", help="[everything | plan 7 | environment production] REASON")
+    lift = add("resume", help="lift a stop")
+    lift.add_argument("words", nargs="*", help="[everything | plan 7 | environment production]")
+    add("audit", help="export, verify, checkpoint or prune the journal")
+
+
+def add_checks(add: Add) -> None:
     trial = add("eval", help="measure the planner on the shipped cases")
     trial.add_argument("--offline", action="store_true", help="with the runbooks, even if there is a key")
-    trial.add_argument("--json", action="store_true")
-    add("runbook", help="run the examples of every runbook").add_argument("what", choices=["test"])
-    kit = add("worker", help="check a worker against the contract: signoff worker check MODULE[:CLASS]")
-    kit.add_argument("what", choices=["check"])
-    kit.add_argument("module")
-    rules = add("policy", help="explain PLAN: which rules speak of it; test [FILE]: what FILE would change")
-    rules.add_argument("what", choices=["explain", "test"])
+    trial.add_argument("--json", action="store_true", help="print it as JSON")
+    books = add("runbook", help="run the examples of every runbook")
+    books.add_argument("what", choices=["test"], help="what to do with them")
+    kit = add("worker", help="hold a worker against the contract")
+    kit.add_argument("what", choices=["check"], help="what to do with it")
+    kit.add_argument("module", metavar="MODULE[:CLASS]", help="where the worker is")
+    rules = add("policy", help="explain the rules for a plan, or test a changed file")
+    rules.add_argument("what", choices=["explain", "test"], help="explain PLAN, or test FILE")
     rules.add_argument("about", nargs="?", help="a plan's number, or a changed signoff.toml")
-    add("audit", help="the journal: export, verify, checkpoint, prune")
-    return top
 
 
 if __name__ == "__main__":

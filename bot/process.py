@@ -37,7 +37,7 @@ from bot.turns.reminders import remind
 from bot.turns.rounds import tend, think
 from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec
-from storage.database.commit_notices import Bell
+from storage.database.commit_notices import CommitListener
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
 from storage.intention import Intention
@@ -252,12 +252,12 @@ def spin(
     """Run each loop in a thread; the first one that breaks ends them all."""
 
     def turning(work: Callable[[], None]) -> None:
-        with closing(Bell(store.engine)) as bell:
+        with closing(CommitListener(store.engine)) as commits:
             while not stop.is_set():
                 if orphaned():
                     stop.set()
                 work()
-                bell.wait(TICK, stop.is_set)
+                commits.wait(TICK, stop.is_set)
 
     with ThreadPoolExecutor(len(loops), "loop") as pool:
         turns = [pool.submit(turning, work) for work in loops]

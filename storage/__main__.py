@@ -11,7 +11,7 @@ from storage.audit import verify as standalone
 from storage.audit.export import checkpoint, heads, journal, lines, ocsf, snapshot
 from storage.audit.retention import exported, prune
 from storage.audit.verify import check
-from storage.config import Audit, Settings, login, read_config
+from storage.config import RELEASE, Audit, Settings, login, read_config
 from storage.database.engine import migrate, open_engine
 from storage.database.grants import grants
 from storage.errors import NotFound, SignoffError
@@ -40,26 +40,28 @@ def anchored(settings: Settings) -> Path:
 
 
 def parser(name: str) -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog=name, description=__doc__)
-    add = top.add_subparsers(dest="command", required=True).add_parser
+    what = "bring the schema up to date, and look after the journal"
+    top = argparse.ArgumentParser(prog=name, description=what)
+    top.add_argument("--version", action="version", version=f"signoff {RELEASE}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="command")
+
+    def add(name: str, help: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=help, description=help)
+
     add("migrate", help="bring the schema to the newest revision")
-    rights = add("grants", help="print the rights of a workers' role in PostgreSQL, for psql")
-    rights.add_argument("--role", default="signoff_workers")
-    export = add("export", help="write the journal to standard output, one event per line")
-    export.add_argument("--format", choices=("jsonl", "ocsf"), default="jsonl")
-    proof = add(
-        "verify", help="check an export against a checkpoint; or a plan in the database, by its number"
-    )
+    rights = add("grants", help="print the rights of a workers' role in PostgreSQL")
+    rights.add_argument("--role", default="signoff_workers", help="its name (signoff_workers)")
+    export = add("export", help="write the journal to standard output, an event a line")
+    export.add_argument("--format", choices=("jsonl", "ocsf"), default="jsonl", help="jsonl, if not said")
+    proof = add("verify", help="check an export, or a plan where it lies, for changes")
     proof.add_argument("what", help="the export's file, or a plan's number; 0 is the system's")
     proof.add_argument("--checkpoint", type=Path, help="the file of the checkpoints, if not the bot's own")
     proof.add_argument("--root", default="", help="check against the checkpoint with this root, as posted")
-    anchor = add(
-        "checkpoint", help="anchor the newest hashes of the journal in a file, and print what to post"
-    )
+    anchor = add("checkpoint", help="anchor the newest hashes in a file, and print what to post")
     anchor.add_argument("checkpoint", type=Path, nargs="?", help="the file, if not the bot's own")
-    forget = add("prune", help="remove old events that a good export holds; the chains stay verifiable")
-    forget.add_argument("--days", type=int, default=400)
-    forget.add_argument("--export", type=Path, required=True)
+    forget = add("prune", help="remove old events that a good export holds")
+    forget.add_argument("--days", type=int, default=400, help="how old (400)")
+    forget.add_argument("--export", type=Path, required=True, help="the export that holds them")
     forget.add_argument("--checkpoint", type=Path, help="the file of the checkpoints, if not the bot's own")
     return top
 

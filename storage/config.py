@@ -6,6 +6,7 @@ import os
 import tomllib
 from datetime import UTC, date, datetime, time
 from getpass import getuser
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, available_timezones
@@ -19,7 +20,7 @@ from storage.contract.rules import DAYS, Breaker, Day, Limits, Rule
 from storage.errors import BadConfig
 from storage.secrets.redaction import Quiet, Redactor, known_values, secret_in
 
-RELEASE = "0.1.0"
+RELEASE = version("signoff")  # pyproject.toml says which; read where it was installed
 
 
 class Settings(BaseSettings):

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, update
 from sqlalchemy.exc import OperationalError
 from sqlmodel import col
 
-from storage.database.fair_lock import Turnstile
+from storage.database.fair_lock import FairLock
 from storage.database.tables import Delivery
 from storage.errors import Unavailable
 from storage.secrets.redaction import Redactor
@@ -37,7 +37,7 @@ class Memory:
         self.engine = engine
         self.clock = clock
         self._writing = engine.execution_options(writes=True)
-        self._writer = Turnstile()
+        self._writer = FairLock()
         self._handled = threading.local()
 
     @contextmanager

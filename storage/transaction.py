@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
@@ -50,14 +49,10 @@ class Transaction:
     clock: Callable[[], datetime]
     redact: Redactor
     via: str = ""  # by which way a person came
+    _session: Session | None = None
 
     def execute(self, statement: Executable, *values: Any) -> CursorResult[Unpack[TupleAny]]:
         return self.connection.execute(statement, *values)
-
-    @cached_property
-    def _session(self) -> Session:
-        """Makes models of rows; what it made is forgotten at once, so that nothing is read from memory."""
-        return Session(self.connection, autoflush=False, join_transaction_mode="rollback_only")
 
     def rows(
         self, model: type[T], *where: ColumnElement[bool], order: Any = None, limit: int | None = None
@@ -66,7 +61,12 @@ class Transaction:
         return self.models(select(model).where(*where).order_by(order).limit(limit))
 
     def models(self, statement: Any, **values: Any) -> list[Any]:
-        """What a statement finds, or returns of what it wrote, as models that nothing else holds."""
+        """What a statement finds, or returns of what it wrote, as models that nothing else holds.
+
+        The session forgets them at once: whatever is read is read from the rows.
+        """
+        if self._session is None:
+            self._session = Session(self.connection, autoflush=False, join_transaction_mode="rollback_only")
         unseen = {"synchronize_session": False}
         found = self._session.scalars(statement, values, execution_options=unseen).all()
         self._session.expunge_all()
@@ -101,7 +101,7 @@ class Transaction:
             raise NotFound(f"There is no plan {plan_id}.")
         return touched[0]
 
-    def set(self, plan: Plan, **values: Any) -> None:
+    def change(self, plan: Plan, **values: Any) -> None:
         """Change what a plan says of itself; where it stands is for `move`."""
         self.execute(update(Plan).where(col(Plan.id) == plan.id).values(**values))
 
@@ -112,7 +112,7 @@ class Transaction:
         if not self.execute(update(Step).where(*guard).values(state=after, **values)).rowcount:
             raise Conflict(f"Step {step.key} has moved on; {verb} came too late.")
 
-    def set_step(self, step: Fenced, **values: Any) -> None:
+    def change_step(self, step: Fenced, **values: Any) -> None:
         """Change what a step says of itself; where it stands is for `move_step`."""
         self.execute(update(Step).where(col(Step.id) == step.id).values(**values))
 
@@ -217,16 +217,13 @@ class Transaction:
             raise NotFound(f"There is no plan {plan_id}.")
         return found[0]
 
-    def revision(self, plan: Plan) -> Revision:
-        """The plan's current revision."""
-        if not plan.revision:
+    def revision(self, plan: Plan, number: int = 0) -> Revision:
+        """The plan's revision of that number, or its current one."""
+        mine = col(Revision.plan_id) == plan.id, col(Revision.number) == (number or plan.revision)
+        found = self.rows(Revision, *mine)
+        if not found:
             raise NotFound(f"Plan {plan.id} has no revision yet.")
-        return self.numbered(plan, plan.revision)
-
-    def numbered(self, plan: Plan, number: int) -> Revision:
-        mine = col(Revision.plan_id) == plan.id, col(Revision.number) == number
-        (found,) = self.rows(Revision, *mine)
-        return found
+        return found[0]
 
     def spec(self, plan: Plan) -> PlanSpec:
         return read_spec(self.revision(plan).spec).spec

@@ -38,15 +38,28 @@ class WorkersSettings(Settings):
 def main() -> int:
     if sys.argv[1:2] == ["check"]:
         return check.main(sys.argv[2:])
-    parser = argparse.ArgumentParser(prog="python -m workers", description=__doc__)
-    parser.add_argument("command", nargs="?", default="run", choices=["run", "capabilities"])
-    command = parser.parse_args().command
+    command = parser().parse_args().command
     try:
         settings = WorkersSettings()
         return capabilities(settings) if command == "capabilities" else run(settings)
     except SignoffError as error:
         print(error, file=sys.stderr)
         return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    what = "run the workers, or say what they can do"
+    top = argparse.ArgumentParser(prog="python -m workers", description=what)
+    top.add_argument("--version", action="version", version=f"signoff {RELEASE}")
+    commands = top.add_subparsers(dest="command", metavar="command")
+
+    def add(name: str, help: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, help=help, description=help)
+
+    add("run", help="run the workers; so does no command at all")
+    add("capabilities", help="print what the configured workers promise, as JSON")
+    add("check", help="hold a worker against the contract")
+    return top
 
 
 def capabilities(settings: WorkersSettings) -> int:

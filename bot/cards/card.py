@@ -17,10 +17,8 @@ from bot.cards.blocks import (
 )
 from bot.cards.clarify_form import questions
 from bot.cards.long_plan import instead
-from bot.cards.phrases import lasting, overrode, standing
-from bot.cards.previews import previews
-from bot.cards.tasks import TASKS, goal, heading, plan_block, stretch
-from bot.planner.model.usage import cost
+from bot.cards.phrases import cost, lasting, overrode, standing
+from bot.cards.tasks import TASKS, goal, heading, plan_block, previews, stretch
 from bot.planner.review.gate import allows
 from bot.planner.runbooks.questions import Form
 from bot.policy.authorize import who

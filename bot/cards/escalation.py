@@ -1,10 +1,9 @@
 """When a plan cannot go on by itself: what happened, how things stand, and what a person may do."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
-from bot.cards.blocks import Block, actions, button, context, escape, pack, plain, section
+from bot.cards.blocks import Block, actions, button, escape, pack, plain, section
 from bot.cards.forms import modal
 from bot.cards.phrases import title
 from bot.planner.edits.pointing import typed
@@ -12,16 +11,11 @@ from bot.untrusted import clip, inert
 from storage.contract.capability import Check, Contract
 from storage.contract.spec import PlanSpec, reference
 from storage.contract.states import StepState
-from storage.database.tables import Event
 from storage.plans.takeovers import must
 from storage.reading.plan_view import PlanView, StepView
 
 LABELS = {"confirm": "Go On", "retry": "Retry", "skip": "Skip", "rollback": "Roll Back",
           "take_over": "Take Over", "guide": "Give Guidance", "abort": "Abort"}  # fmt: skip
-SAID = {"confirm": "to go on", "retry": "to try it again", "skip": "to go on without it",
-        "rollback": "to roll back what was done", "take_over": "that they did it by hand",
-        "guide": "how it shall go on", "abort": "to stop here", "ran": "that it ran",
-        "did_not": "that it did not run", "look": "to look again"}  # fmt: skip
 
 
 ANYTHING = {"anyOf": [{"type": "number"}, {"type": "boolean"}]}  # else a text
@@ -71,29 +65,6 @@ def answers(view: PlanView, step: StepView, guides: bool) -> Block:
         choices.insert(choices.index("take_over") + 1, "guide")
     made = [button(LABELS[choice], f"answer_{choice}", value) for choice in choices]
     return actions(f"answer_{step.spec.id}_{step.attempt}", *made)
-
-
-def settled(answer: Event | None) -> bool:
-    """Whether a person has answered for good: words to the planner still leave the buttons."""
-    return answer is not None and answer.data.get("choice") != "guide"
-
-
-def silent(view: PlanView) -> PlanView:
-    """The same without its questions: what was answered asks nothing, even if the step fails again."""
-    return replace(view, steps=tuple(replace(step, choices=()) for step in view.steps))
-
-
-def answered(answer: Event | None) -> list[Block]:
-    """Who said what, in the place of the buttons."""
-    if (
-        answer is None
-        or (said := SAID.get(str(answer.data.get("choice") or answer.data.get("answer")))) is None
-    ):
-        return []
-    words = str(answer.data.get("text", ""))
-    told = f": “{escape(clip(words, 500))}”" if words else ""
-    who = f"<@{answer.actor}>" if answer.actor != "planner" else "The planner"
-    return [context(f":speech_balloon: {who} said {said}{told}")]
 
 
 def takeover_form(view: PlanView, step: StepView, contract: Contract | None) -> Block:

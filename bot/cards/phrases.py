@@ -193,3 +193,14 @@ def _short(schedule: Schedule) -> str:
 def overrode(view: PlanView) -> str:
     """Who broke the glass for it, and what for; to be said behind who approved."""
     return f"; <@{view.broken_by}> overrode the {' and the '.join(view.overrides)}" if view.overrides else ""
+
+
+def cost(usd: float) -> str:
+    """What thinking about a plan has cost, as the card says it; "" when no model was asked."""
+    if usd <= 0:
+        return ""
+    return "thinking cost less than 0.01 USD" if usd < 0.01 else f"thinking cost {usd:.2f} USD"
+
+
+def spent(step: StepView) -> str:
+    return f" ({took(step)})" if took(step) else ""

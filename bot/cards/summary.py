@@ -1,7 +1,7 @@
 """How a plan ended: the summary in its thread, and of a long plan the results as a file."""
 
 from bot.cards.blocks import Block, actions, button, escape, pack
-from bot.cards.phrases import OUTCOMES, lasting, overrode, title, took
+from bot.cards.phrases import OUTCOMES, lasting, overrode, spent, title
 from bot.cards.save_form import save_button
 from bot.cards.tasks import counted, goal
 from bot.planner.decision import progress
@@ -30,10 +30,6 @@ def summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
     )
     return lines, [save_button(view)] if good else [again]
-
-
-def spent(step: StepView) -> str:
-    return f" ({took(step)})" if took(step) else ""
 
 
 def lengthy(view: PlanView) -> bool:

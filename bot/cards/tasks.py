@@ -7,14 +7,15 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from bot.cards.blocks import Block, rich
+from bot.cards.blocks import Block, escape, plain, rich, section
 from bot.cards.phrases import FAILURE, standing, timing, title, took, waiting
-from bot.cards.previews import previews
 from bot.untrusted import clip, inert
 from storage.contract.capability import Check
 from storage.contract.spec import reference
 from storage.contract.states import PlanState, StepState
 from storage.reading.plan_view import PlanView, StepView
+
+MOST_PREVIEWS = 8  # under one card; the others stand in their steps
 
 STATUS = {
     StepState.pending: "pending",
@@ -158,3 +159,18 @@ def _check(check: Check) -> str:
 def _undo(view: PlanView, key: str, way: str) -> str:
     undo = [u for u in (view.spec.rollback if view.spec else ()) if u.undoes == key]
     return f" ({title(undo[0])})" if undo and way == "rollback" else ""
+
+
+def previews(view: PlanView) -> list[Block]:
+    """One closed box for each step whose worker has said what it would do."""
+    told = [(number, step) for number, step in enumerate(view.steps, 1) if step.preview]
+    return [_box(number, step) for number, step in told] if len(told) <= MOST_PREVIEWS else []
+
+
+def _box(number: int, step: StepView) -> Block:
+    lines = escape(clip(step.preview, 700)).splitlines() or ["nothing"]
+    said = "\n".join(f"> {line}" for line in lines)
+    return {
+        "type": "container", "title": plain(f"What step {number} would do"), "is_collapsible": True,
+        "default_collapsed": True, "child_blocks": [section(said)],
+    }  # fmt: skip

@@ -1,20 +1,26 @@
 """The messages in a plan's thread: one per outcome, each with the question it raises."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, section
-from bot.cards.escalation import advice, answered, asking, mention, settled, silent, undoable
-from bot.cards.phrases import doer, lasting, standing, title
+from bot.cards.escalation import advice, asking, mention, undoable
+from bot.cards.phrases import doer, lasting, spent, standing, title
 from bot.cards.save_form import saved
-from bot.cards.summary import spent, summary
+from bot.cards.summary import summary
 from bot.cards.tasks import TASKS
 from bot.policy.authorize import who
 from bot.untrusted import clip
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView
+
+SAID = {"confirm": "to go on", "retry": "to try it again", "skip": "to go on without it",
+        "rollback": "to roll back what was done", "take_over": "that they did it by hand",
+        "guide": "how it shall go on", "abort": "to stop here", "ran": "that it ran",
+        "did_not": "that it did not run", "look": "to look again"}  # fmt: skip
 
 Draw = Callable[[PlanView, Event | None], tuple[list[str], list[Block]]]
 RESOLVE = {"ran": "It Ran", "did_not": "It Did Not", "look": "Look Again"}
@@ -193,3 +199,26 @@ def _changes(view: PlanView, event: Event | None) -> tuple[list[str], list[Block
     actor = event.actor if event else view.author
     lines = [f":repeat: <@{actor}> made revision {data.get('revision', view.revision)}:", *changed]
     return lines, [context("Earlier approvals no longer count, and earlier buttons do nothing.")]
+
+
+def settled(answer: Event | None) -> bool:
+    """Whether a person has answered for good: words to the planner still leave the buttons."""
+    return answer is not None and answer.data.get("choice") != "guide"
+
+
+def silent(view: PlanView) -> PlanView:
+    """The same without its questions: what was answered asks nothing, even if the step fails again."""
+    return replace(view, steps=tuple(replace(step, choices=()) for step in view.steps))
+
+
+def answered(answer: Event | None) -> list[Block]:
+    """Who said what, in the place of the buttons."""
+    if (
+        answer is None
+        or (said := SAID.get(str(answer.data.get("choice") or answer.data.get("answer")))) is None
+    ):
+        return []
+    words = str(answer.data.get("text", ""))
+    told = f": “{escape(clip(words, 500))}”" if words else ""
+    who = f"<@{answer.actor}>" if answer.actor != "planner" else "The planner"
+    return [context(f":speech_balloon: {who} said {said}{told}")]

@@ -41,7 +41,7 @@ def set_up(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 
 def look_after(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     if not rest:
-        lines = [_line(one, bot.store.standings(one.id or 0)) for one in bot.store.recurring()]
+        lines = [_line(one, bot.store.standings(one.id)) for one in bot.store.recurring()]
         return "\n".join(lines) or "Nothing recurs yet. For example: `/plan every weekday at 02:00 …`."
     found = re.match(r"^(pause|resume|remove|approve) #?(\d{1,9})\b(.*)$", rest.strip(), re.I)
     if not found:

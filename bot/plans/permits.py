@@ -26,10 +26,10 @@ def permit(bot: Bot) -> None:
         view = bot.store.view(step.plan_id)
         reason = obstacle(bot, view, step)
         if reason:
-            bot.store.withhold(step.id or 0, reason, actor="bot")
+            bot.store.withhold(step.id, reason, actor="bot")
         else:
             checked = {"policy": bot.config.version(), "approvers": [*view.approved_by]}
-            bot.store.permit(step.id or 0, actor="bot", checked=checked)
+            bot.store.permit(step.id, actor="bot", checked=checked)
 
 
 def obstacle(bot: Bot, view: PlanView, step: Step) -> str:

@@ -57,7 +57,7 @@ def _ask(bot: Bot, one: Recurring, run: Run, following: datetime) -> None:
     if isinstance(answer, Refused):
         why = f"“{one.text}” did not run, and is paused: {answer.reason}"
         bot.store.pass_by(one, [run.day], following, question=why)
-        bot.store.pause(bot.store.one_recurring(one.id or 0), user="rules")
+        bot.store.pause(bot.store.one_recurring(one.id), user="rules")
     else:
         bot.store.run(one, run.day, following)
 
@@ -87,7 +87,7 @@ def _speak(bot: Bot, view: PlanView, one: Recurring, standing: Standing) -> None
     except Conflict as error:
         why = str(error)
     if why:
-        bot.store.void(one.id or 0, reason=why)
+        bot.store.void(one.id, reason=why)
 
 
 def changed(view: PlanView, one: Recurring, standing: Standing, now: datetime) -> str:

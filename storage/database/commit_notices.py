@@ -1,13 +1,33 @@
-"""Telling other processes that something was committed, and hearing it from them."""
+"""Telling other processes that something was committed, and hearing it from them.
+
+On SQLite whoever listens reads `PRAGMA data_version`, and nobody needs to tell. On PostgreSQL
+`CommitNotifier` replaces the dialect's `do_commit`: it sends NOTIFY and COMMIT as one text, so that telling
+costs no journey of its own. No event of SQLAlchemy comes with the commit itself: what is sent in its `commit`
+event is a journey more. PostgreSQL delivers a notice only when its transaction is committed, so nobody is
+told of what is not there, nor of what was rolled back.
+
+To be woken costs a listener more than the commit costs us: when each commit of the workers woke everybody, a
+tenth of a chain of steps went into it. So where a listener of this process runs, a commit that follows a
+notice within `POLL` is not told at once; what follows tells of both, or else the listener does.
+
+What must stay true, and is compared with a plain engine by the tests:
+- The rows and the errors are those of the `do_commit` that is replaced. One error more is raised: a write
+  whose transaction has failed cannot be committed. The driver alone would roll it back and say nothing, and
+  whoever believes that a START is on record would act.
+- Every write is told at last, and none before it can be seen. A notice that was lost with its connection is
+  owed again. Whoever listens looks every second anyhow: a notice is about time and never about truth.
+"""
 
 import logging
 import select as readiness
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, event
 
 CHANNEL = "signoff"
@@ -15,51 +35,81 @@ POLL = 0.03
 logger = logging.getLogger(__name__)
 
 
-class Ring:
-    """Rings every PostgreSQL bell with each commit that writes, in the same journey.
+class CommitNotifier:
+    """Tells every listener of each PostgreSQL commit that writes, in the same journey.
 
-    To be woken costs a listener more than the commit costs us: where somebody catches up for it (`patient`),
-    what is committed right after a ring is told together with what follows.
+    `deferring`: a listener of this process tells later what a commit left untold.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self.name, self.patient = uuid.uuid4().hex, False
-        self._owes, self._rang = False, 0.0
+        self.name, self.deferring = uuid.uuid4().hex, False
+        self._untold, self._told_at = False, 0.0
         self._commit = engine.dialect.do_commit
-        engine.update_execution_options(ring=self)
-        event.listen(engine, "commit", _rings)
-        engine.dialect.do_commit = self._do_commit  # type: ignore[method-assign, assignment] # no event comes with the commit itself
+        engine.update_execution_options(notifier=self)
+        event.listen(engine, "commit", _mark)
+        # An instance attribute over the dialect's method: engines that `execution_options` makes share it.
+        engine.dialect.do_commit = self._do_commit  # type: ignore[method-assign, assignment]
 
-    def catch_up(self, listener: psycopg.Connection[Any]) -> None:
+    def tell_rest(self, listener: psycopg.Connection[Any]) -> None:
         """Tell what has not been told yet."""
-        self.patient = True
-        if self._owes:
-            self._owes, self._rang = False, time.monotonic()
-            listener.execute(self._words())
+        if self._untold:
+            self._tell(listener.execute, self._notice())
 
-    def _do_commit(self, driver: Any) -> None:
-        rings, now = driver.info.pop("rings", False), time.monotonic()
-        wait = self.patient and now - self._rang < POLL
-        if rings and not wait:
-            self._owes, self._rang = False, now
-            driver.cursor().execute(f"{self._words()}; COMMIT")  # the driver finds nothing left to commit
-        self._commit(driver)
-        self._owes |= rings and wait  # only now: whoever was told before would have seen nothing
+    def _do_commit(self, connection: Any) -> None:
+        writes = connection.info.pop("writes", False)
+        later = self.deferring and time.monotonic() - self._told_at < POLL
+        with _ending(connection):
+            if writes:
+                _refuse_failed(connection)
+            if writes and not later:
+                # One text without parameters goes as one message; psycopg never prepares such a pair.
+                self._tell(connection.cursor().execute, f"{self._notice()}; COMMIT")
+            self._commit(connection)  # after our COMMIT, the driver finds nothing left to commit
+        if writes and later:
+            self._untold = True  # only now: whoever was told before would have seen nothing
 
-    def _words(self) -> str:
+    def _tell(self, execute: Callable[[str], object], notice: str) -> None:
+        # Before it is sent: another thread's commit that comes meanwhile may be too late for this notice.
+        untold, self._untold, self._told_at = self._untold, False, time.monotonic()
+        try:
+            execute(notice)
+        except psycopg.Error:
+            if untold:
+                self._untold = True
+            raise
+
+    def _notice(self) -> str:
         return f"NOTIFY {CHANNEL}, '{self.name}'"
 
 
-def _rings(connection: Connection) -> None:
-    connection.info["rings"] = bool(connection.get_execution_options().get("writes"))
+def _mark(connection: Connection) -> None:
+    # `do_commit` sees only the driver's connection, which does not know what the engine was asked for.
+    connection.info["writes"] = bool(connection.get_execution_options().get("writes"))
 
 
-class Bell:
-    """Rings when any connection of any process has committed; or, where that can be told, of any other."""
+def _refuse_failed(connection: Any) -> None:
+    if connection.driver_connection.pgconn.transaction_status == TransactionStatus.INERROR:
+        raise psycopg.errors.InFailedSqlTransaction("a statement has failed: nothing can be committed")
+
+
+@contextmanager
+def _ending(connection: Any) -> Iterator[None]:
+    """Roll back what fails: SQLAlchemy takes it for ended, and lends the connection again as it is."""
+    try:
+        yield
+    except psycopg.Error:
+        with suppress(psycopg.Error):
+            connection.rollback()
+        raise
+
+
+class CommitListener:
+    """Waits until any connection of any process has committed; or, where that can be told, of any other."""
 
     def __init__(self, engine: Engine, *, own: bool = True) -> None:
         self._engine = engine
-        self._ring: Ring | None = None if own else engine.get_execution_options().get("ring")
+        options = engine.get_execution_options()
+        self._notifier: CommitNotifier | None = None if own else options.get("notifier")
         self._wait = self._sqlite_wait if engine.dialect.name == "sqlite" else self._postgres_wait
         self._heard: Any = None
         self._listener: psycopg.Connection[Any] | None = None
@@ -68,7 +118,7 @@ class Bell:
         """Give back what it listens with."""
         if self._heard:
             self._heard[0].close()
-        self._hang_up()
+        self._disconnect()
         self._heard = None
 
     def wait(self, seconds: float, stopped: Callable[[], bool] = lambda: False) -> None:
@@ -91,7 +141,7 @@ class Bell:
             self._listen(until, stopped)
         except psycopg.OperationalError as error:
             logger.warning("listening for commits failed, trying again: %s", error)
-            self._hang_up()
+            self._disconnect()
             time.sleep(min(1.0, max(0.0, until - time.monotonic())))
 
     def _listen(self, until: float, stopped: Callable[[], bool]) -> None:
@@ -101,8 +151,9 @@ class Bell:
             self._listener.execute(f"LISTEN {CHANNEL}")
             return  # something may have been committed before we listened
         while not stopped() and (left := until - time.monotonic()) > 0:
-            if self._ring:
-                self._ring.catch_up(self._listener)
+            if self._notifier:
+                self._notifier.deferring = True
+                self._notifier.tell_rest(self._listener)
             ready, _, _ = readiness.select([self._listener.fileno()], [], [], min(left, 0.2))
             if ready and any(self._counts(one.payload) for one in self._listener.notifies(timeout=0)):
                 return
@@ -110,11 +161,14 @@ class Bell:
                 time.sleep(POLL)
 
     def _counts(self, payload: str) -> bool:
-        return self._ring is None or payload != self._ring.name
+        return self._notifier is None or payload != self._notifier.name
 
-    def _hang_up(self) -> None:
-        if self._ring:
-            self._ring.patient = False
+    def _disconnect(self) -> None:
+        if self._notifier:
+            self._notifier.deferring = False
+        if self._notifier and self._listener:
+            with suppress(psycopg.OperationalError):  # if it is broken, the next commit tells
+                self._notifier.tell_rest(self._listener)
         if self._listener:
             self._listener.close()
         self._listener = None

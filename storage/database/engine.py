@@ -10,7 +10,7 @@ from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DisconnectionError
 
-from storage.database.commit_notices import Ring
+from storage.database.commit_notices import CommitNotifier
 
 PAUSE = 0.5  # seconds in which a connection is not looked at again
 # The last one used comes first: it has the pages and the statements; another one would read them anew.
@@ -28,9 +28,9 @@ def open_engine(url: str) -> Engine:
     engine = create_engine(
         parsed.set(drivername="postgresql+psycopg"), pool_size=20, connect_args=options, **WARM
     )
-    event.listen(engine, "checkin", _left)
-    event.listen(engine, "checkout", _look)
-    Ring(engine)
+    event.listen(engine, "checkin", _note_return)
+    event.listen(engine, "checkout", _check)
+    CommitNotifier(engine)
     return engine
 
 
@@ -67,15 +67,15 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _left(_driver: Any, record: Any) -> None:
-    record.info["left"] = time.monotonic()
+def _note_return(_driver: Any, record: Any) -> None:
+    record.info["returned"] = time.monotonic()
 
 
-def _look(driver: psycopg.Connection[Any], record: Any, _proxy: Any) -> None:
+def _check(driver: psycopg.Connection[Any], record: Any, _proxy: Any) -> None:
     """A server that went away is noticed before a statement needs it; a journey, so only after a pause."""
-    if time.monotonic() - record.info.get("left", 0.0) > PAUSE:
+    if time.monotonic() - record.info.get("returned", 0.0) > PAUSE:
         try:
             driver.execute("SELECT 1")
-            driver.rollback()
+            driver.rollback()  # the driver has begun a transaction for it
         except psycopg.OperationalError:
-            raise DisconnectionError from None
+            raise DisconnectionError from None  # the pool's word for: take another one

@@ -47,18 +47,16 @@ class Arrivals:
         taken: list[Arrival] = []
         try:
             with self._memory.write(urgent=True) as t:
-                taken += self._take()
+                while self._waiting:
+                    taken.append(self._waiting.popleft())
                 found = [_add(t, arrival.row) for arrival in taken]
         except BaseException:
             # Nothing was committed: the others try again, and ours is not acked, so it must never be kept.
-            taken = taken or self._take()
-            self._waiting.extendleft(arrival for arrival in reversed(taken) if arrival is not mine)
+            self._waiting.extendleft(reversed(taken))
+            self._waiting.remove(mine)
             raise
         for arrival, new in zip(taken, found, strict=True):
             arrival.new = new
-
-    def _take(self) -> list[Arrival]:
-        return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
 
 def _add(t: Transaction, row: dict[str, Any]) -> bool:

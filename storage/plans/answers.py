@@ -88,6 +88,6 @@ def choose(t: Transaction, spec: PlanSpec, steps: list[Step], step: Step, choice
         told = AnyReport.ok("confirmed", {}).model_dump(mode="json")
         t.move_step(step, "confirm", choice="", report=told, ended_at=t.clock())
     elif choice in {"abort", "rollback"}:
-        t.execute(update(Step).where(col(Step.id) == step.id).values(choice=choice))
+        t.change_step(step, choice=choice)
     else:
         raise Conflict(f"'{choice}' is not an answer to a failed step.")

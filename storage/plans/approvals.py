@@ -121,7 +121,7 @@ def want_previews(t: Transaction, plan_id: int, revision: int, spec: PlanSpec) -
     """Ask for those that can be made: the action offers one, and no value is known only later."""
     offering = {(row.worker, row.action) for row in t.rows(Capability) if row.contract.get("preview")}
     for step in spec.steps:
-        later = any(reference(value) for value in step.parameters.values())
+        later = any(map(reference, step.parameters.values()))
         if (step.worker, step.action) in offering and not later:
             row = Preview(
                 plan_id=plan_id, revision=revision, key=step.id, worker=step.worker, action=step.action

@@ -29,7 +29,7 @@ def _carry(t: Transaction, plan: Plan, spec: PlanSpec) -> set[str]:
     kept = standing(old, spec)
     for step in kept:
         choice = "continue" if step.state == StepState.failed else step.choice
-        t.set_step(step, revision=plan.revision, choice=choice)
+        t.change_step(step, revision=plan.revision, choice=choice)
     skip(t, [s for s in old if s not in kept and s.state == StepState.pending])
     return {step.key for step in kept}
 

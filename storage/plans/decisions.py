@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import update
+from sqlalchemy import select
 from sqlmodel import col
 
 from storage.contract.mandate import exceeds, stands
@@ -26,9 +26,10 @@ GUIDE = "guide"
 
 def to_review(memory: Memory) -> list[tuple[int, int]]:
     """Plans that need thought, each with the event that it is about."""
+    waiting = (col(Plan.state) == PlanState.stalled, col(Plan.look) > 0)
     with memory.read() as t:
-        found = t.rows(Plan, col(Plan.state) == PlanState.stalled, col(Plan.look) > 0, order=col(Plan.id))
-        return [(plan.id, plan.look) for plan in found]
+        query = select(col(Plan.id), col(Plan.look)).where(*waiting).order_by(col(Plan.id))
+        return [*map(tuple, t.execute(query))]
 
 
 def guide(memory: Memory, plan_id: int, text: str, *, user: str, key: str = "") -> None:
@@ -42,7 +43,7 @@ def guide(memory: Memory, plan_id: int, text: str, *, user: str, key: str = "") 
         plan = t.touch(plan_id)
         if plan.state != PlanState.stalled:
             raise Conflict(t.why_not(plan_id, "answer"))
-        t.execute(update(Plan).where(col(Plan.id) == plan_id).values(look=plan.events + 1))
+        t.change(plan, look=plan.events + 1)
         data = {"step": key, "choice": GUIDE, "text": text}
         t.note(plan, "answer", actor=user, data=data)
         t.redraw(plan_id, [key] if key else [])
@@ -69,12 +70,12 @@ def decide(
         plan = t.touch(plan_id)
         if plan.state != PlanState.stalled or plan.look != look:
             raise Conflict(f"Plan {plan_id} was answered meanwhile.")
-        t.execute(update(Plan).where(col(Plan.id) == plan_id).values(look=0))
+        t.change(plan, look=0)
         data = dict(said) | {"answers": look}
         t.note(plan, "decide", actor=str(said["source"]), data=data, quiet=quiet)
         if said["verb"] == "ask":
             reason = memory.redact.text(str(said["reason"]))
-            t.execute(update(Plan).where(col(Plan.id) == plan_id).values(reason=reason))
+            t.change(plan, reason=reason)
         elif spec is not None and terms is not None:
             _put(t, plan, spec, terms, str(said["reason"]), changes)
         elif spec is not None:
@@ -98,7 +99,7 @@ def _again(t: Transaction, plan: Plan, key: str, wait: float) -> None:
     if step.start_by and step.start_by < later:
         raise NotAllowed(f"There is no time left to try {key} again.")
     choose(t, t.spec(plan), steps, step, "retry", "planner")
-    t.execute(update(Step).where(col(Step.id) == step.id).values(not_before=later))
+    t.change_step(step, not_before=later)
     _resume(t, plan, {"choice": "retry"})
 
 
@@ -138,7 +139,7 @@ def rework(
         plan = t.touch(plan_id)
         if plan.state != PlanState.stalled:
             raise Conflict(t.why_not(plan_id, "answer"))
-        t.execute(update(Plan).where(col(Plan.id) == plan_id).values(look=0))
+        t.change(plan, look=0)
         _put(t, plan, spec, replace(terms, needed=max(terms.needed, 1)), reason, changes, author)
 
 
@@ -187,7 +188,7 @@ def _resume(t: Transaction, plan: Plan, data: Mapping[str, Any]) -> None:
 def _approved(t: Transaction, plan: Plan) -> Revision:
     """The revision that people, or policy, approved: this one, or the one whose mandate it is under."""
     current = t.revision(plan)
-    return t.numbered(plan, current.parent or current.number)
+    return t.revision(plan, current.parent or current.number)
 
 
 def _beyond(t: Transaction, parent: Revision, spec: PlanSpec) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from types import MappingProxyType
 
-from sqlalchemy import insert, update
+from sqlalchemy import insert, select
 from sqlmodel import col
 
 from storage.contract.demands import NOTHING, Demands
@@ -152,7 +152,7 @@ def add_revision(
         "made_at": t.clock(), "parent": parent,
     }  # fmt: skip
     t.execute(insert(Revision).values(**row))
-    t.execute(update(Plan).where(col(Plan.id) == plan.id).values(revision=number))
+    t.change(plan, revision=number)
     if terms.needed and not parent:
         want_previews(t, plan.id, number, spec)
     return number
@@ -164,16 +164,16 @@ def _proposal(spec: PlanSpec, terms: Terms) -> dict[str, object]:
 
 def to_plan(memory: Memory) -> list[int]:
     """Wishes that have no plan yet, and wait for nobody's answer."""
+    ready = (col(Plan.state) == PlanState.planning, col(Plan.form) == "")
     with memory.read() as t:
-        ready = (col(Plan.state) == PlanState.planning, col(Plan.form) == "")
-        return [plan.id for plan in t.rows(Plan, *ready, order=col(Plan.id))]
+        return [*t.execute(select(col(Plan.id)).where(*ready).order_by(col(Plan.id))).scalars()]
 
 
 def clarify(memory: Memory, plan_id: int, form: str, *, questions: Sequence[str]) -> None:
     """Ask the requester for what is missing; the card has the button to the form."""
     with memory.write() as t:
         plan = _planned(t, plan_id)
-        t.execute(update(Plan).where(col(Plan.id) == plan_id).values(form=memory.redact.document(form)))
+        t.change(plan, form=memory.redact.document(form))
         t.note(plan, "clarify", actor="planner", data={"questions": [*questions]})
 
 
@@ -184,7 +184,7 @@ def inform(memory: Memory, plan_id: int, given: str, *, user: str, said: Sequenc
         if not plan.form:
             raise Conflict("This question was answered already.")
         values = {"form": "", "given": memory.redact.document(given)}
-        t.execute(update(Plan).where(col(Plan.id) == plan_id).values(**values))
+        t.change(plan, **values)
         t.note(plan, "inform", actor=user, data={"said": [*said]})
 
 

@@ -32,7 +32,7 @@ def permit(
     with memory.write() as t:
         step = t.step(step_id)
         plan, until = t.touch(step.plan_id), memory.clock() + PERMIT
-        t.set_step(step, permit_until=until, withheld="")
+        t.change_step(step, permit_until=until, withheld="")
         t.journal(plan, "permit", actor=actor, data={"step": step.key, **checked})
 
 
@@ -44,7 +44,7 @@ def withhold(memory: Memory, step_id: int, reason: str, *, actor: str) -> None:
     with memory.write() as t:
         step = t.step(step_id)
         plan = t.touch(step.plan_id)
-        t.set_step(step, withheld=memory.redact.text(reason))
+        t.change_step(step, withheld=memory.redact.text(reason))
         t.note(plan, "withhold", actor=actor, data={"step": step.key, "reason": reason})
 
 

@@ -131,7 +131,7 @@ def stood_for(memory: Memory) -> list[tuple[int, int]]:
     query = select(col(Plan.id), col(Occurrence.recurring_id)).distinct()
     query = query.join(Occurrence, col(Occurrence.plan_id) == col(Plan.id)).join(Standing, mine)
     with memory.read() as t:
-        return [(a or 0, b) for a, b in t.execute(query.where(col(Plan.state) == PlanState.proposed))]
+        return [*map(tuple, t.execute(query.where(col(Plan.state) == PlanState.proposed)))]
 
 
 def stand_in(memory: Memory, plan_id: int, revision: int, standing: Standing, *, policy: str, permits: bool,

@@ -19,7 +19,7 @@ def resolve(memory: Memory, plan_id: int, key: str, answer: str, *, user: str) -
             raise Conflict(f"Step {key} is not unknown (any more); there is nothing to resolve.")
         data = {"step": key, "answer": answer}
         if answer == "look":
-            t.set_step(step, probing=True, lease_until=None)
+            t.change_step(step, probing=True, lease_until=None)
             t.note(plan, "resolve", actor=user, data=data)
         else:
             _resolve(t, plan, step, answer, user=user)

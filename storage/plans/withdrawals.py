@@ -44,7 +44,7 @@ def waiting(memory: Memory, until: datetime) -> list[int]:
     late = (col(Plan.state) == PlanState.proposed, col(Revision.expires_at) <= until)
     query = select(col(Plan.id)).join(Revision, current).where(*late).order_by(col(Plan.id))
     with memory.read() as t:
-        return [plan_id for plan_id in t.execute(query).scalars() if plan_id]
+        return [*t.execute(query).scalars()]
 
 
 def _dismiss(t: Transaction, plan: Plan, verb: str, *, actor: str, reason: str) -> None:
@@ -60,7 +60,7 @@ def _undoable(t: Transaction, plan: Plan) -> Revision | None:
     steps = earlier(t, plan)
     if not steps or any(step.undo for step in steps):
         return None
-    before = t.numbered(plan, steps[0].revision)
+    before = t.revision(plan, steps[0].revision)
     facts = facts_of({step.key: step for step in steps}, {})
     return before if undo_order(read_spec(before.spec).spec, facts) else None
 
@@ -71,7 +71,7 @@ def _withdraw(t: Transaction, plan: Plan, before: Revision, said: Mapping[str, s
     asking = _asking(t, plan, spec)
     t.note(plan, "withdraw", actor=actor, data=said)
     t.move(plan_id, "revise", actor=actor, data=said)
-    parent = t.numbered(plan, before.parent or before.number)
+    parent = t.revision(plan, before.parent or before.number)
     note = f"as revision {before.number}, which was approved"
     add_revision(
         t, plan, spec, agreed(parent), author=before.author, note=note, changes=[], parent=parent.number

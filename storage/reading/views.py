@@ -46,9 +46,9 @@ def in_state(memory: Memory, state: PlanState) -> list[int]:
 
 def in_direct_messages(memory: Memory, state: PlanState) -> list[int]:
     """Plans whose card only one person sees."""
+    theirs = (col(Plan.state) == state, col(Plan.channel).startswith("D"))
     with memory.read() as t:
-        alone = col(Plan.channel).startswith("D")
-        return [plan.id for plan in t.rows(Plan, col(Plan.state) == state, alone)]
+        return [*t.execute(select(col(Plan.id)).where(*theirs)).scalars()]
 
 
 def recent(memory: Memory, limit: int = 20) -> list[PlanView]:

@@ -101,7 +101,7 @@ def halt(t: Transaction, plan: Plan, user: str, reason: str) -> bool:
     """Nothing of it starts any more; what runs is asked to stop."""
     if plan.cancelled_by:
         raise Conflict(f"<@{plan.cancelled_by}> is cancelling plan {plan.id} already.")
-    t.set(plan, cancelled_by=user, reason=t.redact.text(reason))
+    t.change(plan, cancelled_by=user, reason=t.redact.text(reason))
     t.note(plan, "halt", actor=user, data={"reason": reason})
     return False
 

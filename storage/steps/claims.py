@@ -107,6 +107,7 @@ def end_values(ending: Ending, not_before: datetime | None, now: datetime) -> di
         "body": ending.body,
         "at": None if again else now,
         "later": now + timedelta(seconds=ending.wait) if again else not_before,
+        "due": None,
     }
 
 

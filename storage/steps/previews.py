@@ -46,11 +46,10 @@ def previews_wanted(memory: Memory, offers: Collection[tuple[str, str]]) -> list
             )
             .where(col(Preview.state) == "wanted", col(Plan.state) == PlanState.proposed)
         )
-        found = [row for row in t.execute(query) if (row.worker, row.action) in offers]
         return [
             Wanted(row.plan_id, row.revision, row.key, row.worker, row.action,
                    read_spec(row.spec).spec.find(row.key).parameters)
-            for row in found
+            for row in t.execute(query) if (row.worker, row.action) in offers
         ]  # fmt: skip
 
 

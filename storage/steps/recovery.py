@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from sqlalchemy import or_, update
+from sqlalchemy import or_, select, update
 from sqlmodel import col
 
 from storage.contract.report import AnyReport
@@ -77,9 +77,9 @@ def to_look_at(memory: Memory, *, owner: str, alone: bool) -> list[int]:
     free = or_(col(Step.lease_until).is_(None), col(Step.lease_until) < memory.clock())
     if alone:
         free = or_(free, col(Step.owner) != owner)
+    unknown = (col(Step.state) == StepState.unknown, col(Step.probing).is_(True))
     with memory.read() as t:
-        unknown = t.rows(Step, col(Step.state) == StepState.unknown, col(Step.probing).is_(True), free)
-    return [step.id for step in unknown]
+        return [*t.execute(select(col(Step.id)).where(*unknown, free)).scalars()]
 
 
 def look(memory: Memory, step_id: int, *, owner: str, lease: timedelta) -> Claim | None:

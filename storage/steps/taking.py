@@ -32,7 +32,9 @@ def take(
     frames |= read_frames(t, {step.plan_id for step in waiting} - frames.keys())
     documents = {step.plan_id: step for step in waiting if step.spec is not None}
     taken, refused = [], []
-    for step in (step for step in waiting if _may_start(frames, step)):
+    for step in waiting:
+        if not _may_start(frames, step):
+            continue
         if refusal := mismatch(documents[step.plan_id], step, taker):
             refused.append((step, refusal))
         elif _lock_target(t, step):
@@ -114,7 +116,7 @@ def claims_of(t: Transaction, taken: Sequence[DueStep | Step], frames: Mapping[i
 
 
 def _refers(spec: StepSpec) -> bool:
-    return any(reference(value) for value in spec.parameters.values())
+    return any(map(reference, spec.parameters.values()))
 
 
 def _previous(t: Transaction, row: DueStep | Step, spec: StepSpec) -> Mapping[str, Any]:

@@ -112,7 +112,7 @@ def renew(memory: Memory, owner: str, lease: timedelta) -> set[tuple[int, int]]:
     wanted = held.join(Plan, CURRENT).where(*mine, col(Plan.cancelled_by) == "")
     with memory.write() as t:
         t.execute(update(Step).where(*mine).values(lease_until=memory.clock() + lease))
-        return {(row.id, row.attempt) for row in t.execute(wanted)}
+        return {*map(tuple, t.execute(wanted))}
 
 
 def advance(memory: Memory, claim: Claim, progress: str) -> None:

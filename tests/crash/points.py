@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
-from storage.database.fair_lock import Turnstile
+from storage.database.fair_lock import FairLock
 from storage.journal.events import Chain, Note
 from storage.transaction import Transaction
 from tests.support.store import Store
@@ -24,7 +24,7 @@ class Points:
     def __init__(self, trace: Path) -> None:
         self.trace, self.target, self.how = trace, "", signal.SIGKILL
         self._here = threading.local()
-        self.writer = Turnstile()  # the store's own, in a child
+        self.writer = FairLock()  # the store's own, in a child
 
     def reach(self, *labels: str) -> None:
         with self.trace.open("a") as file:

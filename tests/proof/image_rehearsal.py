@@ -8,11 +8,16 @@ import sys
 import tempfile
 import venv
 from pathlib import Path
+from zipfile import ZipFile
 
 ROOT = Path(__file__).parents[2]
+PACKAGES = ("bot", "workers", "storage")
 
 
 def main(wheel: Path) -> int:
+    if left := left_out(wheel):
+        sys.stdout.write(f"The wheel lacks {', '.join(left)}\n")
+        return 1
     with tempfile.TemporaryDirectory() as place:
         home = Path(place)
         venv.create(home / "signoff", with_pip=True)
@@ -22,6 +27,13 @@ def main(wheel: Path) -> int:
         subprocess.run([*pip, "--require-hashes", "-r", lock, "-c", lock], check=True)
         subprocess.run([*pip, "--no-deps", str(wheel.resolve())], check=True)
         return rehearse(home, bin_)
+
+
+def left_out(wheel: Path) -> list[str]:
+    """Pages, migrations, runbooks, cases: what lies in a package is part of it, though nothing imports it."""
+    ours = [file for package in PACKAGES for file in (ROOT / package).rglob("*") if file.is_file()]
+    names = {str(file.relative_to(ROOT)) for file in ours if "__pycache__" not in file.parts}
+    return sorted(names - {*ZipFile(wheel).namelist()})
 
 
 def rehearse(home: Path, bin_: Path) -> int:

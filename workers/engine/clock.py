@@ -12,7 +12,7 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 
 from storage.clock import wall
-from storage.database.commit_notices import Bell
+from storage.database.commit_notices import CommitListener
 from storage.errors import Unavailable
 from storage.monitoring.health import Pulse
 from storage.signal_flag import Flag
@@ -46,7 +46,7 @@ class Clock:
         self.attempts, self.crew, self.alone, self.orphaned = attempts, crew, alone, orphaned
         self.carrier, self.patience, self.pulse = carrier, patience, Pulse(**PULSE)
         self._wake, self._stop, self._tick = Flag(), Flag(), Flag()
-        self._bell = Bell(attempts.store.engine, own=False)
+        self._commits = CommitListener(attempts.store.engine, own=False)
         self._pool = futures.ThreadPoolExecutor(crew.size, "attempt")
         self._ended: SimpleQueue[tuple[Running, Ending | None]] = SimpleQueue()
         self._previewing: set[str] = set()
@@ -187,9 +187,9 @@ class Clock:
 
     def _listen(self) -> None:
         while not self._stop.is_set():
-            self._bell.wait(TICK, self._stop.is_set)
+            self._commits.wait(TICK, self._stop.is_set)
             self._wake.set()
-        self._bell.close()
+        self._commits.close()
 
     def _set_alarm(self) -> None:
         due = self.attempts.store.next_due()

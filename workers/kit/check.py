@@ -16,10 +16,7 @@ from workers.registry import actions, contract
 
 def main(argv: list[str] | None = None) -> int:
     """0: no errors. 1: errors were found. 2: there is no worker to look at."""
-    parser = argparse.ArgumentParser(prog="signoff worker check", description=__doc__)
-    parser.add_argument("worker", metavar="MODULE[:CLASS]")
-    parser.add_argument("--hashes", action="store_true", help="only print the hash of each contract")
-    given = parser.parse_args(argv)
+    given = parser().parse_args(argv)
     try:
         worker = load(given.worker)
     except SignoffError as error:
@@ -32,6 +29,15 @@ def main(argv: list[str] | None = None) -> int:
     errors = sum(finding.level == "error" for finding in found)
     end = f"{given.worker}: {len(actions(worker))} actions, {errors} errors, {len(found) - errors} warnings"
     return _say([*map(str, found), end], 1 if errors else 0)
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="signoff worker check", description="hold a worker against the contract"
+    )
+    top.add_argument("worker", metavar="MODULE[:CLASS]", help="where the worker is")
+    top.add_argument("--hashes", action="store_true", help="only print the hash of each contract")
+    return top
 
 
 def load(name: str) -> Worker:

@@ -60,13 +60,6 @@ PRICES = {
 }
 
 
-def cost(usd: float) -> str:
-    """What thinking about a plan has cost, as the card says it; "" when no model was asked."""
-    if usd <= 0:
-        return ""
-    return "thinking cost less than 0.01 USD" if usd < 0.01 else f"thinking cost {usd:.2f} USD"
-
-
 @dataclass(frozen=True)
 class Usage:
     """What one call cost, in tokens and in USD."""

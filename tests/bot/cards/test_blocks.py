@@ -18,10 +18,9 @@ from bot.cards.edit_form import edit_form, edit_page
 from bot.cards.escalation import answers, guide_form, takeover_form
 from bot.cards.forms import code_form, glass_form, reject_form
 from bot.cards.long_plan import instead
-from bot.cards.previews import previews
 from bot.cards.save_form import save_button, save_form
 from bot.cards.summary import summary
-from bot.cards.tasks import plan_block
+from bot.cards.tasks import plan_block, previews
 from bot.planner.runbooks.questions import Field, Form
 from bot.planner.validate import Catalogue
 from storage.reading.plan_view import PlanView

@@ -100,7 +100,7 @@ words = st.one_of(
 
 
 @pytest.mark.hostile
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(text=words, state=st.sampled_from(PlanState), count=st.integers(1, 7))
 def test_no_words_break_a_card_or_speak_for_us(text, state, count):
     for fallback, blocks in messages(hostile(text, count, state=state), text):
@@ -146,7 +146,7 @@ def any_plan(chance: Random) -> PlanView:
 
 
 @pytest.mark.hostile
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 2**32))
 def test_any_plan_fits_into_slack_and_pings_nobody(seed):
     view = any_plan(Random(seed))  # noqa: S311 - no secret

@@ -293,7 +293,7 @@ phrases = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(phrase=phrases, now=moments)
 def test_no_phrase_leads_into_the_past(phrase, now):
     try:
@@ -307,7 +307,6 @@ def test_no_phrase_leads_into_the_past(phrase, now):
         assert found.not_before < found.not_after
 
 
-@settings(deadline=None)
 @given(
     now=moments, start=st.times(), hours=st.floats(0.5, 24), days=st.sets(st.sampled_from(DAYS), min_size=1)
 )

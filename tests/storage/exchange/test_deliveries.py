@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from storage.database.fair_lock import Turnstile
 from storage.errors import Unavailable
 from storage.exchange.deliveries import Arrival, Arrivals
 from tests.support.fakes import strangers, together
@@ -72,39 +71,3 @@ def test_a_delivery_that_could_not_be_written_is_never_kept_and_the_others_are(s
 
     assert keys(store) == ["waiting", "third"]
     assert waiting.new
-
-
-def passing(gate: Turnstile, order: list[str], name: str, *, urgent: bool = False) -> threading.Thread:
-    """Somebody who waits at the gate, and is known to wait."""
-
-    def pass_through() -> None:
-        with gate.turn(urgent=urgent):
-            order.append(name)
-
-    before = len(gate._queues[urgent])
-    thread = threading.Thread(target=pass_through)
-    thread.start()
-    while len(gate._queues[urgent]) == before:
-        time.sleep(0.001)
-    return thread
-
-
-def test_a_turnstile_is_handed_on_in_the_order_of_asking():
-    gate, order = Turnstile(), list[str]()
-    with gate.turn():
-        waiting = [passing(gate, order, name) for name in "abcde"]
-    for thread in waiting:
-        thread.join()
-
-    assert order == [*"abcde"]
-
-
-def test_every_other_turn_is_for_the_urgent():
-    gate, order = Turnstile(), list[str]()
-    with gate.turn():
-        waiting = [passing(gate, order, name) for name in "abc"]
-        waiting += [passing(gate, order, name, urgent=True) for name in "XYZ"]
-    for thread in waiting:
-        thread.join()
-
-    assert order == [*"XaYbZc"]

@@ -30,14 +30,15 @@ CONTROLLERS = "deployment,replicaset,endpoint,endpointslice,garbagecollector,nam
 
 
 def assets() -> Path:
-    """Where the binaries are. Without them the test is skipped, but never in CI."""
+    """Where the binaries are. Who has none goes without the test, and is told; a wrong folder is an error."""
     folder = os.environ.get("KUBEBUILDER_ASSETS", "")
-    if folder and (Path(folder) / "kube-apiserver").exists():
-        return Path(folder)
-    reason = "KUBEBUILDER_ASSETS names no folder with etcd, kube-apiserver and kube-controller-manager"
-    if os.environ.get("CI"):
-        pytest.fail(reason)
-    pytest.skip(f"NOT TESTED against a real Kubernetes: {reason}")
+    if not folder:
+        pytest.skip("NOT TESTED against a real Kubernetes: KUBEBUILDER_ASSETS is not set")
+    if not (Path(folder) / "kube-apiserver").exists():
+        pytest.fail(
+            f"KUBEBUILDER_ASSETS is {folder}, which has no etcd, kube-apiserver and controller manager"
+        )
+    return Path(folder)
 
 
 @contextmanager

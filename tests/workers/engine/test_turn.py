@@ -200,8 +200,8 @@ def test_odd_values_in_a_report_are_kept_as_well_as_can_be(store):
 @pytest.mark.parametrize("statement", [PLANS, SPECS, STEPS, HEADS])
 def test_plans_are_found_by_their_ids_however_many_have_ended(engine, statement):
     with engine.connect() as c:
-        way, cursor = statement.way(c), c.connection.cursor()
-        cursor.execute(f"EXPLAIN QUERY PLAN {way.sql}", way.bind({"ids": [1]}))
+        compiled, cursor = statement.compiled(c), c.connection.cursor()
+        cursor.execute(f"EXPLAIN QUERY PLAN {compiled.sql}", compiled.bind({"ids": [1]}))
         steps = [row[3] for row in cursor.fetchall()]
 
     assert not [step for step in steps if step.startswith("SCAN") and "json_each" not in step]

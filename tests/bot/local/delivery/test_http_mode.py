@@ -158,7 +158,7 @@ def test_a_duplicate_and_a_lost_ack_strike_http_too(site: Site, ann: Person) -> 
     until(lambda: len(site.events()) >= 2)
     ann.workspace.fault(lost_ack=1)
     ann.says("again")
-    until(lambda: said(site).count("again") == 2)
+    until(lambda: said(site).count("again") >= 2)
 
     assert said(site).count("twice") >= 2  # a slow answer is delivered once more
 

@@ -325,7 +325,7 @@ def drafts(draw: st.DrawFn) -> Any:
 
 
 @pytest.mark.hostile
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=400)
 @given(drafts() | JUNK)
 def test_no_answer_gets_past_the_validator_or_breaks_it(draft):
     try:

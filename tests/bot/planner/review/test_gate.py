@@ -221,7 +221,7 @@ def test_a_delay_inside_the_approved_time_does_not_ask():
     assert ruled(replaced("deploy", schedule=hour)).way == "takes_effect"
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(-300, 600), st.integers(-300, 600) | st.none())
 def test_only_a_delay_inside_the_approved_time_takes_effect(start, end):
     """In minutes from now; what was approved is 120 to 360."""

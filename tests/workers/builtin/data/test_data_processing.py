@@ -390,7 +390,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(rows=ROWS)
 def test_groups_are_what_plain_python_says(tmp_path_factory: pytest.TempPathFactory, rows: Any) -> None:
     measures = {"sum": {"function": "sum", "column": "n"}, "count": {"function": "count", "column": "n"}}

@@ -1,0 +1,85 @@
+"""What developers run is the same everywhere, and what it names exists."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from runpy import run_path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from tests.support.places import ROOT
+
+AUDIT = run_path(str(ROOT / ".ci/audit.py"))
+WEAK = {"id": "PYSEC-1", "fix_versions": ["2"]}
+
+
+def test_a_run_here_and_a_run_on_ci_draw_the_same_cases() -> None:
+    assert settings.get_current_profile_name() == "signoff"
+
+
+def test_how_cases_are_drawn_is_said_in_one_place() -> None:
+    """How many are drawn is each test's own choice."""
+    own = re.compile(r"\b(deadline|derandomize|database|print_blob)=(None|True|False)\b")
+    odd = [file.name for file in (ROOT / "tests").rglob("*.py") if own.search(file.read_text("utf-8"))]
+
+    assert odd == ["conftest.py"]
+
+
+TOOLS = [ROOT / name for name in ("Makefile", "Dockerfile", ".ci/run", ".pre-commit-config.yaml")]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+def named(pattern: str, *places: Path) -> list[str]:
+    return sorted({name for place in places for name in re.findall(pattern, place.read_text("utf-8"))})
+
+
+MODULES = named(r"python[\d.]* -m ([\w.]*\w)", *TOOLS, *PAGES)
+FILES = named(r"(?<![\w/.-])((?:tests|docs|\.ci)/[\w/.-]*\w)", *TOOLS)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_module_that_is_to_be_run_can_be_run(name: str) -> None:
+    found = find_spec(name)
+
+    assert found
+    assert not found.submodule_search_locations or find_spec(f"{name}.__main__")
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_named_exists(name: str) -> None:
+    assert (ROOT / name).exists()
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "said"),
+    [
+        ([{"name": "a", "version": "1", "vulns": []}], 0, "no known weakness in 1 packages"),
+        ([{"name": "a", "skip_reason": "?"}], 0, "NOT AUDITED, because the database"),
+        ([], 0, "NOT AUDITED, because the database"),
+        (
+            [{"name": "a", "version": "1", "vulns": []}, {"name": "b", "skip_reason": "?"}],
+            0,
+            "NOT AUDITED: 1",
+        ),
+        (
+            [{"name": "a", "version": "1", "vulns": [WEAK]}, {"name": "b", "skip_reason": "?"}],
+            1,
+            "a 1: PYSEC-1",
+        ),
+    ],
+    ids=["good", "unknown", "empty", "partly", "weak"],
+)
+def test_an_audit_fails_on_a_weakness_and_tells_of_silence(found: Any, code: int, said: str) -> None:
+    ended, sentence = AUDIT["verdict"](found)
+
+    assert ended == code
+    assert said in sentence
+
+
+@pytest.mark.parametrize(
+    ("said", "code"), [("Failed to resolve 'the.database'", 0), ("invalid specifier at line 1", 1)]
+)
+def test_only_a_missing_network_excuses_an_audit_without_an_answer(said: str, code: int) -> None:
+    assert AUDIT["silence"](said)[0] == code
