@@ -9,12 +9,21 @@ from storage.intention import Intention
 class Store(Intention, Execution):
     """Every verb there is."""
 
+    def stranger(self) -> "Store":
+        """The same rows as another process has them: no lock in common."""
+        return Store(self.engine, self.clock)
+
 
 class TwoHands:
     """The same, by two connections: the bot's verbs by one, the workers' by one that has fewer rights."""
 
     def __init__(self, bot: Intention, workers: Execution) -> None:
         self.bot, self.workers = bot, workers
+
+    def stranger(self) -> "TwoHands":
+        """Another bot and other workers, with no more rights than these."""
+        bot = Intention(self.bot.engine, self.bot.clock)
+        return TwoHands(bot, Execution(self.workers.engine, self.workers.clock))
 
     def __getattr__(self, verb: str) -> Any:
         executes = verb == "turn" or verb in vars(Execution)
