@@ -5,8 +5,17 @@ from datetime import timedelta
 import pytest
 
 from storage.errors import Conflict
+from storage.memory import Memory
 from tests.support.fakes import NOW, FakeClock
 from tests.support.store import Store
+
+
+def test_what_both_hands_have_opens_transactions_and_moves_nothing(lite):
+    rows = Memory(lite.engine, lite.clock)
+
+    assert {name for name in dir(rows) if not name.startswith("_")} == {
+        "clock", "coming", "engine", "handling", "read", "redact", "write",
+    }  # fmt: skip
 
 
 def test_an_act_and_its_delivery_are_committed_together_or_not_at_all(store):

@@ -4,6 +4,7 @@ from typing import Any
 
 from storage.execution import Execution
 from storage.intention import Intention
+from storage.memory import Memory
 
 
 class Store(Intention, Execution):
@@ -28,3 +29,9 @@ class TwoHands:
     def __getattr__(self, verb: str) -> Any:
         executes = verb == "turn" or verb in vars(Execution)
         return getattr(self.workers if executes else self.bot, verb)
+
+
+def verbs_of(hand: Memory) -> set[str]:
+    """What it lets a process do to the rows, beyond opening a transaction."""
+    rows = Memory(hand.engine, hand.clock)
+    return {name for name in {*dir(hand)} - {*dir(rows)} if not name.startswith("_")}
