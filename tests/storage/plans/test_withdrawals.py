@@ -10,7 +10,6 @@ from bot.plans.permits import permit
 from bot.turns.rounds import think
 from storage.contract.states import PlanState
 from storage.errors import Conflict
-from tests.bot.plans.test_review import advice, bot, broke
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -29,6 +28,7 @@ from tests.support.fakes import (
     undo,
     verbs,
 )
+from tests.support.samples.review import advice, bot, broke
 from tests.support.store import Store
 
 UNDO = undo("undo", "deploy")
