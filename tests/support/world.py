@@ -17,8 +17,8 @@ from bot.demo.run import Demo
 from bot.demo.seed import plant
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
+from storage.intention import Intention
 from storage.reading.plan_view import PlanView
-from tests.support.store import Store
 
 DEPLOY = "/plan deploy auth-service v2.1.4 to production"
 WITNESS = Path(__file__).parent / "witness"
@@ -78,7 +78,7 @@ class World:
             sys.stderr.write(f"--- {log.name}\n{log.read_text(errors='replace')[-4000:]}\n")
 
     @property
-    def store(self) -> Store:
+    def store(self) -> Intention:
         return self.demo.store
 
     def use(self, env: Mapping[str, str], *, only: str = "") -> None:
