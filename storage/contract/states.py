@@ -1,4 +1,4 @@
-"""Which moves plans and steps may make, and when a plan settles. Data and pure functions; `Store` obeys."""
+"""Which moves plans and steps may make, and when a plan settles. Data and pure functions; verbs obey them."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
