@@ -41,6 +41,17 @@ def rooms(root: Path) -> dict[Path, list[Path]]:
     return {room: [path for path in room.glob("*.py") if path.name != "__init__.py"] for room in found}
 
 
+def borrowed(source: str) -> list[str]:
+    """Modules of tests that this source imports; what two share belongs to `tests.support`."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found += [f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names]
+    return [name for name in found if name.startswith(("tests.", ".")) and ".test_" in name]
+
+
 def test_every_test_of_a_module_lies_where_its_module_does():
     assert homeless(ROOT) == []
 
@@ -81,3 +92,25 @@ def test_a_room_that_mirrors_none_says_what_lives_there():
 
     assert packages
     assert [str(file) for file in packages if not ast.get_docstring(ast.parse(file.read_text()))] == []
+
+
+def test_no_test_is_imported_by_another_module():
+    files = (ROOT / "tests").rglob("*.py")
+    found = {str(file.relative_to(ROOT)): borrowed(file.read_text(encoding="utf-8")) for file in files}
+
+    assert {file: names for file, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("from tests.bot.test_x import y", ["tests.bot.test_x.y"]),
+        ("from tests.bot import test_x", ["tests.bot.test_x"]),
+        ("from . import test_x", ["..test_x"]),
+        ("def f():\n    import tests.bot.test_x as x", ["tests.bot.test_x"]),
+        ("from tests.support.fakes import step", []),
+        ("from workers.builtin.testing import test_runner", []),
+    ],
+)
+def test_a_test_that_is_imported_is_found(source, found):
+    assert borrowed(source) == found

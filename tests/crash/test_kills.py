@@ -1,6 +1,5 @@
 """Kill -9 the processes inside their work. The witness file counts effects; the database is not asked."""
 
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,8 +7,7 @@ import pytest
 
 from storage.journal.chain import broken_link
 from storage.reading.plan_view import PlanView
-from tests.stories.test_readme import DEPLOY, live_version, with_witness
-from tests.support.world import World
+from tests.support.world import DEPLOY, World, effects, hold, live_version, with_witness
 
 pytestmark = pytest.mark.crash
 
@@ -19,17 +17,6 @@ def world(tmp_path: Path) -> Iterator[World]:
     """On SQLite; PostgreSQL's turn is in test_two_workers and test_crash_points."""
     with with_witness(tmp_path) as found:
         yield found
-
-
-def hold(world: World, point: str, name: str) -> Path:
-    gate = world.home / f"hold-{point}-{name}"
-    gate.touch()
-    return gate
-
-
-def effects(world: World) -> Counter[str]:
-    path = world.home / "lines"
-    return Counter(path.read_text().splitlines() if path.exists() else [])
 
 
 def kill_inside(world: World, line: str, gate: Path) -> None:

@@ -35,8 +35,8 @@ from storage.secrets.redaction import Redactor, secret_in
 from tests.support.fakes import NOW, demo_config, propose, real_contracts, take, verbs
 from tests.support.fakes import approved as approved_plan
 from tests.support.places import ROOT
+from tests.support.scratch import CLAIM
 from tests.support.store import Store
-from tests.workers.engine.test_attempt import CLAIM
 from workers.engine.attempt import judge
 
 pytestmark = pytest.mark.hostile

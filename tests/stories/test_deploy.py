@@ -10,12 +10,11 @@ import pytest
 
 from tests.support.cluster.deploy_site import Site, real_site
 from tests.support.postgres import fresh_database
-from tests.support.world import World
+from tests.support.world import DEPLOY, World
 
 pytest_plugins = ["tests.support.cluster.fixtures"]
 pytestmark = [pytest.mark.k8s, pytest.mark.postgres]
 
-DEPLOY = "/plan deploy auth-service v2.1.4 to production"
 OURS = """
 [inventory.databases.auth_prod]
 environment = "production"

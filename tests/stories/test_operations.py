@@ -16,9 +16,9 @@ from bot.demo.seed import plant
 from storage.clock import wall
 from storage.contract.capability import Contract
 from storage.database.engine import migrate, open_engine
-from tests.storage.monitoring.test_health import free_port, get
 from tests.support.carriers import until
 from tests.support.fakes import approve, messages, plan_spec, step, terms
+from tests.support.monitor import free_port, get
 from tests.support.store import Store
 from tests.support.world import WITNESS, witnessed
 

@@ -1,7 +1,6 @@
 """The README's story through the local workspace, over real Socket Mode, on both databases."""
 
 import json
-import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,9 +9,7 @@ import pytest
 
 from storage.journal.chain import broken_link
 from tests.support.postgres import fresh_database, workers_role
-from tests.support.world import WITNESS, World, witnessed
-
-DEPLOY = "/plan deploy auth-service v2.1.4 to production"
+from tests.support.world import DEPLOY, World, live_version, with_witness
 
 
 @pytest.fixture(
@@ -45,18 +42,6 @@ def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """One for all wishes that never become a plan."""
     with with_witness(tmp_path_factory.mktemp("idle")) as found:
         yield found
-
-
-def with_witness(home: Path, **options: str) -> World:
-    """A world whose workers include the witness."""
-    world = World(home, config=witnessed, **options)
-    world.use({"PYTHONPATH": str(WITNESS), "WITNESS_PLACE": str(home)})
-    return world
-
-
-def live_version(world: World) -> str:
-    with urllib.request.urlopen(f"http://127.0.0.1:{world.demo.seed.practice}/version", timeout=5) as answer:
-        return str(json.load(answer)["version"])
 
 
 def test_a_deploy_is_planned_edited_approved_and_runs_in_its_window(world: World) -> None:

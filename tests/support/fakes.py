@@ -63,6 +63,10 @@ class FakeClock:
         self.now += timedelta(seconds=seconds, **parts)
 
 
+def later(**parts: float) -> datetime:
+    return NOW + timedelta(**parts)
+
+
 class Everybody(People):
     """Slack knows them all, as members of one workspace. `groups` are its user groups, by id."""
 
@@ -211,7 +215,7 @@ def keeps(store: Store, claim: Claim, owner: str = "w1") -> bool:
 def claim(store: Store, plan_id: int, key: str, *, owner: str = "w1") -> Claim | None:
     """Try to take a step as a worker that offers what was published."""
     row = step_row(store, plan_id, key)
-    return store.claim(row.id or 0, taker(CONTRACTS[row.action], owner=owner))
+    return store.claim(row.id, taker(CONTRACTS[row.action], owner=owner))
 
 
 def take(store: Store, plan_id: int, key: str, *, owner: str = "w1") -> Claim:
@@ -249,7 +253,7 @@ def tamper(store: Store, statement: str, **values: Any) -> None:
 
 def strangers(store: Store, count: int) -> list[Store]:
     """Stores as other processes have them: the same database, no lock in common."""
-    return [Store(store.engine, store.clock) for _ in range(count)]
+    return [store.stranger() for _ in range(count)]
 
 
 def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:

@@ -4,7 +4,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from storage.contract.capability import Check
+from storage.contract.spec import Retries
+from storage.steps.claims import Claim
 from workers.base import Context
+
+CLAIM = Claim(
+    step_id=1, plan_id=1, key="s1", attempt=1, worker="ops", action="check", parameters={}, previous={},
+    criteria=(Check(field="failed", op="eq", value=0, name="all_pass"),), retries=Retries(attempts=3, wait=5),
+    repeat="safe", timeout=60.0, token="t",
+)  # fmt: skip
 
 
 def context(scratch: Path, **changes: Any) -> Context:

@@ -1,9 +1,12 @@
 """The whole product in its own processes: the workspace, the bot, the workers, the practice cluster."""
 
+import json
 import os
 import sys
 import threading
 import time
+import urllib.request
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,9 +17,10 @@ from bot.demo.run import Demo
 from bot.demo.seed import plant
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
+from storage.intention import Intention
 from storage.reading.plan_view import PlanView
-from tests.support.store import Store
 
+DEPLOY = "/plan deploy auth-service v2.1.4 to production"
 WITNESS = Path(__file__).parent / "witness"
 
 
@@ -74,7 +78,7 @@ class World:
             sys.stderr.write(f"--- {log.name}\n{log.read_text(errors='replace')[-4000:]}\n")
 
     @property
-    def store(self) -> Store:
+    def store(self) -> Intention:
         return self.demo.store
 
     def use(self, env: Mapping[str, str], *, only: str = "") -> None:
@@ -127,3 +131,26 @@ class World:
             if child.process:
                 child.process.kill()
                 child.process.wait()
+
+
+def with_witness(home: Path, **options: str) -> World:
+    """A world whose workers include the witness."""
+    world = World(home, config=witnessed, **options)
+    world.use({"PYTHONPATH": str(WITNESS), "WITNESS_PLACE": str(home)})
+    return world
+
+
+def live_version(world: World) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{world.demo.seed.practice}/version", timeout=5) as answer:
+        return str(json.load(answer)["version"])
+
+
+def hold(world: World, point: str, name: str) -> Path:
+    gate = world.home / f"hold-{point}-{name}"
+    gate.touch()
+    return gate
+
+
+def effects(world: World) -> Counter[str]:
+    path = world.home / "lines"
+    return Counter(path.read_text().splitlines() if path.exists() else [])

@@ -1,20 +1,17 @@
 """Approving with a code: the right one once, what a wrong one costs, and that no code is kept."""
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from bot.inbox.dispatch import handle_all
 from bot.inbox.forms import on_filled, on_form
-from bot.policy.totp import address, counter_of, new_secret
+from bot.policy.totp import address, new_secret
 from storage.errors import Conflict, NotAllowed
-from storage.reading.plan_view import PlanView
-from storage.safeguards.second_factors import LIMIT, Proof
-from tests.support.fakes import NOW, TEAM, strangers, together
-from tests.support.samples.second_factor import SECRET, click, code, enrol, filled, guarded, make_bot, submit
-from tests.support.store import Store
+from storage.safeguards.second_factors import LIMIT
+from tests.support.fakes import NOW, TEAM
+from tests.support.samples.second_factor import click, code, enrol, filled, guarded, make_bot, submit
 
 pytestmark = pytest.mark.authorize
 
@@ -86,33 +83,6 @@ def test_a_code_counts_once_and_none_before_it(lite, clock):
     assert lite.events(second.id)[-1].verb == "refuse"
     clock.advance(30)
     assert submit(lite, third, code(at=clock())) == {}
-
-
-def test_of_two_bots_with_the_same_code_one_approves(store):
-    enrol(store)
-    plans, counter = [guarded(store) for _ in range(6)], counter_of(SECRET, code(), NOW)
-
-    def give(other: Store, view: PlanView) -> Callable[[], bool]:
-        proof = Proof("code", counter)
-        return lambda: other.approve(view.id, 1, view.digest, team=TEAM, user="BOB", policy="p1", proof=proof)
-
-    results = together([give(other, view) for other, view in zip(strangers(store, 6), plans, strict=True)])
-
-    assert results.count(True) == 1
-    assert sum("used already" in str(result) for result in results) == 5
-
-
-def test_of_guesses_at_the_same_moment_only_the_first_can_be_right(lite):
-    enrol(lite)
-    view = guarded(lite)
-    seen = lite.factor("BOB").failures
-    lite.mistake(view.id, "approve", user="BOB")
-
-    with pytest.raises(Conflict):
-        lite.approve(
-            view.id, 1, view.digest, team=TEAM, user="BOB", policy="p1",
-            proof=Proof("code", counter_of(SECRET, code(), NOW), seen),
-        )  # fmt: skip
 
 
 def test_a_code_is_not_used_up_by_an_approval_that_did_not_happen(lite):

@@ -7,14 +7,11 @@ import pytest
 
 from bot.cards.card import card
 from bot.cards.thread import message
-from bot.context import Bot
 from bot.planner.decision import Decision, Progress
-from bot.planner.model.usage import Usage
 from bot.plans.review import give_guidance
 from bot.turns.rounds import think
 from storage.contract.capability import Check
-from storage.contract.report import AnyReport, Fault
-from storage.contract.spec import PlanSpec, StepSpec
+from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed
 from tests.support.fakes import (
@@ -22,11 +19,9 @@ from tests.support.fakes import (
     CONTRACTS,
     DEPLOY,
     READ,
-    Everybody,
     approve,
     approved,
     contract,
-    demo_config,
     messages,
     ok,
     plan_spec,
@@ -34,40 +29,15 @@ from tests.support.fakes import (
     step,
     step_row,
     succeed,
-    take,
     taker,
     tamper,
     terms,
     verbs,
 )
+from tests.support.samples.review import advice, bot, broke
 from tests.support.store import Store
 
 MIRROR = contract("check", worker="mirror", changes=False, repeat="safe")
-PEOPLE = demo_config().people.model_copy(update={"approvers": ("BOB", "CAROL")})
-
-
-def bot(store: Store, advise: Any = None, **model: Any) -> Bot:
-    config = demo_config()
-    config = config.model_copy(update={"people": PEOPLE, "model": config.model.model_copy(update=model)})
-    return Bot(store, config, Everybody(), lambda trigger, view: None, [], None, advise)
-
-
-def advice(verb: Any, *steps: StepSpec, key: str = "look", drop: str = "") -> Any:
-    """A model that always says this."""
-
-    def advise(now: Progress, history: Any, rungs: Any, spend: Any) -> Decision:
-        spend("claude-opus-5-5", Usage(1, 1, 0, 0, 0.01))
-        kept = tuple(s for s in now.spec.steps if s.id != drop)
-        spec = now.spec.model_copy(update={"steps": (*kept, *steps)}) if steps or drop else None
-        return Decision(verb=verb, step=key, reason=f"{verb} it", spec=spec, source="model")
-
-    return advise
-
-
-def broke(store: Store, plan_id: int, key: str, kind: Any = "transient") -> None:
-    fault = Fault(kind=kind, message="it broke")
-    report = AnyReport(status="failed", summary="it broke", error=fault)
-    assert store.fail(take(store, plan_id, key), report, actor="w1")
 
 
 def decided(store: Store, plan_id: int) -> list[str]:

@@ -9,8 +9,8 @@ from storage.config import SignoffConfig
 from storage.contract.demands import Demands, Overridable, Quorum
 from storage.contract.spec import PlanSpec
 from storage.reading.plan_view import PlanView
-from tests.bot.policy.test_authorize_terms import CATALOGUE, PLAN
 from tests.support.fakes import CONTRACTS, DEPLOY, NOW, READ, chain, plan_spec, step
+from tests.support.samples.proposal import CATALOGUE, PLAN
 
 pytestmark = pytest.mark.authorize
 

@@ -10,20 +10,14 @@ from bot.planner.validate import Catalogue
 from bot.policy.authorize import ROLES, Actor, Allowed, Refused, authorize, duration, only_later, terms, who
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec
-from storage.contract.states import PlanState
 from storage.reading.plan_view import PlanView
-from tests.support.fakes import BACKUP, CONTRACTS, DEPLOY, NOW, READ, chain, contract, plan_spec, step, undo
+from tests.support.fakes import BACKUP, DEPLOY, NOW, READ, chain, contract, plan_spec, step, undo
+from tests.support.samples.proposal import CATALOGUE, PLAN
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["BOB", "CAROL"], "admins": ["ROOT"]}})
-PLAN = PlanView(
-    id=1, state=PlanState.proposed, version=1, text="deploy a", team="T1", requester="ANN", channel="C1",
-    thread="", card="", outcome="", reason="", created_at=NOW, revision=1, spec=plan_spec(), needed=1,
-    approvers=("BOB", "CAROL"), authors=("ANN",),
-)  # fmt: skip
 PEOPLE = {"requester": "ANN", "approver": "BOB", "admin": "ROOT", "member": "EVE"}
 STAGING = contract("deploy", names={"service": {"a": {"binding": "b", "environment": "staging"}}})
 NOWHERE = contract("deploy", names={})
-CATALOGUE = Catalogue([*CONTRACTS.values()])
 
 pytestmark = pytest.mark.authorize
 

@@ -311,9 +311,7 @@ def ear(engine: Engine) -> Iterator[Ear]:
 transactions = st.builds(
     Transaction, st.lists(st.sampled_from(DOES), max_size=3), st.sampled_from(ENDS), st.booleans()
 )
-sequences = settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+sequences = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @sequences

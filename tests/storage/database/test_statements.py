@@ -355,7 +355,7 @@ class Work:
 
 several = st.lists(rows, min_size=1, max_size=4).map(lambda few: [few[n % len(few)] for n in range(SEEDS)])
 works = st.builds(Work, writes(), st.none() | questions(), st.booleans())
-often = settings(max_examples=60, deadline=None, suppress_health_check=[*HealthCheck])
+often = settings(max_examples=60, suppress_health_check=[*HealthCheck])
 
 
 def test_a_statement_brings_and_leaves_what_sqlalchemy_does(engine, scratch):
@@ -426,8 +426,6 @@ once = settings(
     often,
     max_examples=1000,
     phases=[Phase.generate],
-    derandomize=True,
-    database=None,
     report_multiple_bugs=False,
 )
 

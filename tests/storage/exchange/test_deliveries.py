@@ -2,6 +2,7 @@
 
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -13,6 +14,27 @@ from tests.support.store import Store
 
 def keys(store: Store) -> list[str]:
     return [delivery.key for delivery in store.unhandled()]
+
+
+def test_a_delivery_counts_once(store):
+    assert store.deliver("Ev1", "click", {"a": 1}) is True
+    assert store.deliver("Ev1", "click", {"a": 1}) is False
+    assert [delivery.key for delivery in store.unhandled()] == ["Ev1"]
+
+
+def test_of_many_copies_of_a_delivery_one_counts(store):
+    calls = [partial(mine.deliver, "Ev1", "click", {}) for mine in strangers(store, 8)]
+
+    assert sorted(together(calls)) == [False] * 7 + [True]
+
+
+def test_deliveries_are_handled_in_the_order_they_came_and_then_forgotten(store):
+    for number in (3, 1, 2):
+        store.deliver(f"Ev{number}", "command", {"text": "secret"})
+    store.handled("Ev3")
+
+    assert [delivery.key for delivery in store.unhandled()] == ["Ev1", "Ev2"]
+    assert store.deliver("Ev3", "command", {}) is False
 
 
 def test_many_at_once_are_each_new_once(store):

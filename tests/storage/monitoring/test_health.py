@@ -1,11 +1,7 @@
 """What a monitor sees: whether a process lives, whether it may be relied on, and the figures."""
 
 import re
-import socket
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import timedelta
 
 import pytest
@@ -17,6 +13,7 @@ from storage.monitoring.health import Health, HealthSettings, Pulse, answering
 from storage.monitoring.metrics import Figure, figures, told
 from tests.conftest import emptied
 from tests.support.fakes import BACKUP, DEPLOY, FakeClock, approved, bad, ok, propose, step, take, tamper
+from tests.support.monitor import free_port, get
 from tests.support.store import Store
 
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="(\\.|[^"\\\n])*"\})? [0-9.e+-]+$')
@@ -105,30 +102,12 @@ def test_a_figure_without_a_label_has_none():
 # over HTTP
 
 
-def free_port() -> int:
-    """A port that is free, as is the next one."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port: int = first.getsockname()[1]
-            with suppress(OSError), socket.create_server(("127.0.0.1", port + 1)):
-                return port
-
-
 @pytest.fixture
 def door(sqlite_engine: Engine, clock: FakeClock) -> Iterator[tuple[Pulse, str]]:
     pulse = Pulse(turn=60.0)
     health = Health(Store(emptied(sqlite_engine), clock), pulse)
     with answering(health, HealthSettings(port=free_port())) as port:
         yield pulse, f"http://127.0.0.1:{port}"
-
-
-def get(url: str) -> tuple[int, str]:
-    try:
-        with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310 # our own, on loopback
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
 
 
 def test_a_process_whose_loops_turn_is_alive_and_ready(door):

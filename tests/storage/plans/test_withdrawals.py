@@ -10,7 +10,6 @@ from bot.plans.permits import permit
 from bot.turns.rounds import think
 from storage.contract.states import PlanState
 from storage.errors import Conflict
-from tests.bot.plans.test_review import advice, bot, broke
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -20,13 +19,16 @@ from tests.support.fakes import (
     approve,
     approved,
     claim,
+    later,
     messages,
+    propose,
     states,
     step,
     succeed,
     undo,
     verbs,
 )
+from tests.support.samples.review import advice, bot, broke
 from tests.support.store import Store
 
 UNDO = undo("undo", "deploy")
@@ -135,3 +137,23 @@ def test_what_was_said_to_the_rejected_change_counts_for_nothing_else(lite):
     with pytest.raises(Conflict):
         lite.approve(plan_id, 2, view.digest, team="T1", user="CAROL", policy="p1")
     assert claim(lite, plan_id, "last") is None
+
+
+def test_a_rejection_keeps_its_reason(store):
+    plan_id = propose(store)
+    store.reject(plan_id, 1, user="BOB", reason="not on a Friday")
+    view = store.view(plan_id)
+
+    assert (view.state, view.reason) == (PlanState.rejected, "not on a Friday")
+    with pytest.raises(Conflict, match="already rejected"):
+        approve(store, plan_id)
+
+
+def test_a_proposal_that_nobody_decides_expires(store, clock):
+    plan_id, other = propose(store), propose(store, expires_at=later(hours=48))
+    clock.advance(hours=24)
+
+    assert store.expire() == [plan_id]
+    assert store.expire() == []
+    assert store.view(plan_id).state == PlanState.expired
+    assert store.view(other).state == PlanState.proposed

@@ -6,14 +6,19 @@ from typing import Any
 import pytest
 
 from bot.cards.thread import message
-from storage.contract.states import PlanState
+from storage.contract.states import PlanState, StepState
+from storage.errors import Conflict
+from storage.transaction import Transaction
 from tests.support.fakes import (
     BACKUP,
     DEPLOY,
     NOW,
+    READ,
     approve,
     approved,
+    due,
     keeps,
+    later,
     messages,
     ok,
     plan_spec,
@@ -109,3 +114,54 @@ def test_a_jump_of_the_clock_never_runs_an_unsafe_step_twice(store, clock, hours
     assert row.attempt == claim.attempt == 1
     store.succeed(claim, ok(), actor="w1")
     assert states(store, plan_id) == {"s1": "unknown" if hours > 0 else "succeeded"}
+
+
+def test_a_missed_window_asks_and_never_runs_late(store, clock):
+    when = {"not_before": NOW, "not_after": later(hours=1)}
+    plan_id = approved(store, step("s1", schedule=when, failure_action="abort"))
+    clock.advance(hours=1, seconds=1)
+    store.miss()
+    view = store.view(plan_id)
+
+    assert (view.state, view.step("s1").state) == (PlanState.stalled, StepState.failed)
+    assert "its approved time has passed" in view.step("s1").report.summary
+    assert "retry" not in view.step("s1").choices
+    with pytest.raises(Conflict, match="another time is another plan"):
+        store.answer(plan_id, "s1", "retry", user="ANN")
+    assert due(store) == []
+
+
+@pytest.mark.parametrize(("seconds", "state"), [(0, PlanState.approved), (1, PlanState.stalled)])
+def test_a_step_is_missed_when_it_can_no_longer_end_in_time(store, clock, seconds, state):
+    plan_id = approved(store, step("s1", schedule={"not_before": NOW, "not_after": later(hours=1)}))
+    clock.advance(3600 - READ.timeout + seconds)
+    store.miss()
+
+    assert store.view(plan_id).state == state
+
+
+def test_a_step_that_runs_past_the_end_is_not_missed(store, clock):
+    plan_id = approved(store, step("s1", schedule={"not_before": NOW, "not_after": later(hours=1)}))
+    take(store, plan_id, "s1")
+    clock.advance(hours=2)
+    store.miss()
+
+    assert states(store, plan_id) == {"s1": "running"}
+
+
+def test_a_missed_step_of_a_plan_that_was_cancelled_meanwhile_stops_nobody(lite, clock, monkeypatch):
+    plan_id = approved(
+        lite, step("s1", DEPLOY, schedule={"not_before": later(hours=1), "not_after": later(hours=2)})
+    )
+    clock.advance(hours=3)
+    touch = Transaction.touch
+
+    def beaten(t, number):
+        t.connection.exec_driver_sql("UPDATE plan SET state = 'cancelled'")
+        t.connection.exec_driver_sql("UPDATE step SET state = 'skipped'")
+        return touch(t, number)
+
+    monkeypatch.setattr(Transaction, "touch", beaten)
+    lite.miss()
+
+    assert lite.view(plan_id).state == PlanState.cancelled

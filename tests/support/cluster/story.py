@@ -12,12 +12,10 @@ import psycopg
 
 from bot.cli.supervise import Child
 from storage.clock import jump
-from tests.crash.test_kills import effects, hold
-from tests.storage.monitoring.test_health import free_port, get
-from tests.stories.test_readme import with_witness
 from tests.support.fakes import attempts, verbs
+from tests.support.monitor import free_port, get
 from tests.support.postgres import fresh_database
-from tests.support.world import World
+from tests.support.world import World, effects, hold, with_witness
 
 
 @contextmanager

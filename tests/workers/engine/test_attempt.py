@@ -10,19 +10,14 @@ from pydantic import BaseModel
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import Retries
-from storage.steps.claims import Claim
 from tests.support.fakes import approve, messages, plan_spec, states, step, step_row, taker, terms, work
+from tests.support.scratch import CLAIM
 from tests.support.store import Store
 from workers.base import Context, Params, Permanent, Report, Transient, Verdict, Worker, action
 from workers.engine.attempt import Attempts, judge, retry_wait
 from workers.engine.turn import Crew, heartbeat, recover, take_turn
 from workers.registry import Registry
 
-CLAIM = Claim(
-    step_id=1, plan_id=1, key="s1", attempt=1, worker="ops", action="check", parameters={}, previous={},
-    criteria=(Check(field="failed", op="eq", value=0, name="all_pass"),), retries=Retries(attempts=3, wait=5),
-    repeat="safe", timeout=60.0, token="t",
-)  # fmt: skip
 TRANSIENT = AnyReport.failed("busy", kind="transient")
 PERMANENT = AnyReport.failed("no such service")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from storage.contract.spec import holds
-from tests.workers.builtin.testing.test_test_runner import context
+from tests.support.scratch import context
 from workers.base import Permanent, Report
 from workers.builtin.control.command import Command, CommandParams
 from workers.commands.leftovers import working

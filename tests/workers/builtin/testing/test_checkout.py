@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.workers.builtin.testing.test_test_runner import context, preview
+from tests.support.samples.suites import preview
+from tests.support.scratch import context
 from workers.base import Permanent, Report
 from workers.builtin.testing import test_runner as runner
 

@@ -3,15 +3,15 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from storage.contract.spec import holds
+from tests.support.samples.suites import preview, run, suite_of
 from tests.support.scratch import context
-from workers.base import Permanent, Preview, Report
+from workers.base import Permanent
 from workers.builtin.testing import reports
 from workers.builtin.testing import test_runner as runner
 
@@ -44,31 +44,6 @@ SUITES: dict[str, dict[str, str]] = {
     "import error": {"test_green.py": GREEN, "test_import.py": "import no_such_module"},
     "many failures": {"test_many.py": "".join(f"def test_{n}(): assert {n} < 0\n" for n in range(8))},
 }
-
-
-def suite_of(directory: Path, files: dict[str, str]) -> Path:
-    directory.mkdir()
-    for name, text in files.items():
-        (directory / name).write_text(text)
-    return directory
-
-
-def run(
-    directory: Path,
-    scratch: Path,
-    *,
-    environment: str = "staging",
-    cancelled: Callable[[], bool] = lambda: False,
-    **suite: Any,
-) -> Report[Any]:
-    entry: dict[str, Any] = {"command": ["pytest", "-q"], "directory": str(directory), **suite}
-    entry["env"] = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **suite.get("env", {})}  # it starts sooner
-    worker = runner.TestRunner({"suites": {"full": entry}})
-    params = runner.TestParams(test_suite="full", environment=environment)
-    report: Report[Any] = runner.TestRunner.run_tests.run(
-        worker, params, context(scratch, cancelled=cancelled)
-    )
-    return report
 
 
 def own_summary(directory: Path) -> dict[str, int]:
@@ -392,10 +367,3 @@ def test_the_preview_says_what_would_run_and_where() -> None:
         "Runs `pytest -q 'a b'` in /srv/auth, for staging; at most 600 s. What fails is run once more."
     )
     assert shown.basis is None
-
-
-def preview(entry: dict[str, Any], version: str = "") -> Preview:
-    worker = runner.TestRunner({"suites": {"full": entry}})
-    params = runner.TestParams(test_suite="full", version=version)
-    shown: Preview = runner.TestRunner.run_tests.hooks["preview"](worker, params, context(Path()))
-    return shown

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.workers.builtin.testing.test_test_runner import run, suite_of
+from tests.support.samples.suites import run, suite_of
 from workers.builtin.testing import reports
 from workers.builtin.testing.results import data
 from workers.builtin.testing.streams import Cargo, Go, Node
