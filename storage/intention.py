@@ -135,7 +135,7 @@ class Intention(Memory):
     stop = stops.stop
     resume = stops.resume
     adopt = stops.adopt
-    stops = stops.stops
+    stops = counts.stops
 
     factor = second_factors.factor
     factors = second_factors.factors

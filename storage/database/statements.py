@@ -219,8 +219,10 @@ class Compiled:
         self.fixed = {name: self._cell(name, bind.value) for name, bind in binds.items() if not bind.required}
         self._number(compiled)
         columns: list[Column[Any]] = [*getattr(statement, "exported_columns", ())]
+        # A row type is made by position: with other columns it would lie.
+        if columns and row is not Returned and [*row._fields] != (names := [one.key for one in columns]):
+            raise TypeError(f"{row.__name__} has {row._fields}, its statement gives {names}")
         self.row = row
-        _demand_same_columns(row, [column.key for column in columns])
         self.types = [column.type.dialect_impl(dialect) for column in columns]
         self.results: list[tuple[int, Convert]] | None = None  # known once the driver has named its types
 
@@ -308,12 +310,6 @@ class Compiled:
         for place, convert in results:
             cells[place] = convert(cells[place])
         return self.row._make(cells)
-
-
-def _demand_same_columns(row: type[Any], columns: list[str]) -> None:
-    """A row type is made by position: with other columns it would lie."""
-    if columns and row is not Returned and [*row._fields] != columns:
-        raise TypeError(f"{row.__name__} has {row._fields}, its statement gives {columns}")
 
 
 def _cursor(c: Connection) -> Any:

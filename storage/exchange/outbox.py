@@ -60,7 +60,7 @@ def say(memory: Memory, key: str, *, channel: str, text: str) -> None:
 def told(memory: Memory, keys: Iterable[str]) -> set[str]:
     """Which of these were put into the outbox already."""
     with memory.read() as t:
-        return {row.key for row in t.rows(Message, col(Message.key).in_([*keys]))}
+        return {*t.execute(select(col(Message.key)).where(col(Message.key).in_([*keys]))).scalars()}
 
 
 def react(memory: Memory, channel: str, ts: str, name: str) -> None:

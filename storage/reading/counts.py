@@ -1,15 +1,16 @@
-"""What limits are counted by: wishes of a person, plans on a target, changes that failed. Nothing moves."""
+"""What limits are counted by: wishes, plans on a target, failed changes, stops. Nothing moves."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import starmap
 
 from sqlalchemy import func, or_, select
 from sqlmodel import col
 
 from storage.contract.spec import PlanSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState
-from storage.database.tables import Event, Plan, Revision, Step
+from storage.database.tables import Event, Plan, Revision, Step, Stop
 from storage.memory import Memory
 from storage.settling.frames import CURRENT
 
@@ -56,8 +57,8 @@ def failures(memory: Memory, since: datetime) -> list[Failure]:
     when = func.coalesce(col(Step.ended_at), col(Step.started_at))
     query = select(col(Plan.channel), col(Step.environment), when).join(Step, CURRENT)
     with memory.read() as t:
-        found = t.execute(query.where(*counted, or_(ended[0] & ended[1], lost[0] & lost[1]))).all()
-    return [Failure(channel, environment, at) for channel, environment, at in found]
+        found = t.execute(query.where(*counted, or_(ended[0] & ended[1], lost[0] & lost[1])))
+        return [*starmap(Failure, found)]
 
 
 def resumed(memory: Memory, scope: str) -> datetime | None:
@@ -73,3 +74,9 @@ def waiting_channels(memory: Memory) -> list[str]:
     with memory.read() as t:
         query = select(col(Plan.channel)).distinct().where(col(Plan.state) == PlanState.approved)
         return sorted(t.execute(query).scalars())
+
+
+def stops(memory: Memory) -> list[Stop]:
+    """What is stopped now."""
+    with memory.read() as t:
+        return t.rows(Stop, order=col(Stop.since))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, or_, select
+from sqlalchemy import and_, func, or_, select
 from sqlmodel import col
 
 from storage.contract.demands import read as read_demands
@@ -133,7 +133,8 @@ def _tried(t: Transaction, plan: Plan) -> tuple[str, ...]:
 
 
 def _spent(t: Transaction, plan: Plan) -> float:
-    return sum(row.usd for row in t.rows(Spending, col(Spending.plan_id) == plan.id))
+    booked = select(func.coalesce(func.sum(col(Spending.usd)), 0.0)).where(col(Spending.plan_id) == plan.id)
+    return float(t.execute(booked).scalar_one())
 
 
 def _step_views(t: Transaction, plan: Plan, revision: Revision, spec: PlanSpec) -> tuple[StepView, ...]:

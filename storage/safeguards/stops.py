@@ -61,9 +61,3 @@ def _tell(t: Transaction, channels: Sequence[str], verb: str, text: str, user: s
     plans = t.rows(Plan, col(Plan.state) == PlanState.approved, order=col(Plan.id))
     versions = {plan.id: t.touch(plan.id).version for plan in plans}
     t.want_cards(versions, set(versions))
-
-
-def stops(memory: Memory) -> list[Stop]:
-    """What is stopped now."""
-    with memory.read() as t:
-        return t.rows(Stop, order=col(Stop.since))

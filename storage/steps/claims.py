@@ -71,7 +71,7 @@ class Taker:
 
     @cached_property
     def offers(self) -> list[str]:
-        return [f"{worker}.{action}" for worker, action in self.contracts]
+        return [*map(".".join, self.contracts)]
 
     @cached_property
     def hashes(self) -> dict[Offer, str]:

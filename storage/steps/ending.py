@@ -1,6 +1,6 @@
 """Ending attempts by their reports: what they were, what follows for their plans, in the caller's commit."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +27,7 @@ def finish(t: Transaction, endings: Sequence[Ending], frames: dict[int, Frame], 
     late = [ending for ending in endings if not still_held(frames, ending.claim)]
     notes = [_keep_late(t, ending, actor=actor) for ending in late]
     close = _close(t, live, frames)
-    notes += _bill(t, ((e.claim.plan_id, e.report.data) for e in endings if e.report.data))
+    notes += _bill(t, endings)
     notes += [ended(ending, actor) for ending in live]
     settle_frames(t, frames, notes, close)
     return notes
@@ -72,9 +72,9 @@ def _keep_late(t: Transaction, ending: Ending, *, actor: str) -> Note:
     return Note(claim.plan_id, "late", actor, data)
 
 
-def _bill(t: Transaction, reports: Iterable[tuple[int, Mapping[str, Any]]]) -> list[Note]:
+def _bill(t: Transaction, endings: Sequence[Ending]) -> list[Note]:
     """What workers say that their models cost counts for the budgets of their plans."""
-    costly = [(id_, data) for id_, data in reports if _usd(data) > 0]
+    costly = [(e.claim.plan_id, data) for e in endings if _usd(data := e.report.data or {}) > 0]
     return [t.book(id_, str(data.get("model", ""))[:100], _usd(data), {}) for id_, data in costly]
 
 

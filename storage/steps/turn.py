@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import ColumnElement, func, select, update
@@ -49,7 +50,7 @@ class Turns:
 def due(memory: Memory, taker: Taker, limit: int) -> list[int]:
     """Steps that could start now, oldest first. The claim decides."""
     with memory.read() as t:
-        return [found.value for found in PEEK.all(t.connection, **_query(memory, taker, limit))]
+        return [*map(itemgetter(0), PEEK.all(t.connection, **_query(memory, taker, limit)))]
 
 
 def next_due(memory: Memory) -> datetime | None:

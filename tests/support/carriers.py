@@ -110,7 +110,7 @@ class Site:
         )
         thread = Thread(target=clock.run, name=owner)
         thread.start()
-        self._ends.callback(clock._bell.close)  # what a process leaves to its own end
+        self._ends.callback(clock._commits.close)  # what a process leaves to its own end
         self._ends.callback(partial(thread.join, 20))
         self._ends.callback(clock.stop)
         return clock

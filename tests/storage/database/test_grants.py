@@ -77,6 +77,31 @@ def test_the_database_refuses_a_workers_role_what_is_not_execution(bot, role, wh
         tries(role, FORBIDDEN[what])
 
 
+@pytest.mark.parametrize("inherits", ["INHERIT", "NOINHERIT"])
+def test_whoever_has_the_rights_of_a_workers_role_is_held_as_it_is(bot, role, postgres_engine, inherits):
+    approved(bot, step("s1"))
+    propose(bot)
+    name = f"member_{role.url.username}_{inherits.lower()}"
+    tries(postgres_engine, f"CREATE ROLE {name} LOGIN {inherits} PASSWORD 'w' IN ROLE {role.url.username}")
+    member = open_engine(role.url.set(username=name).render_as_string(hide_password=False))
+    becomes = "" if inherits == "INHERIT" else f"SET ROLE {role.url.username}; "
+
+    with pytest.raises(ProgrammingError, match="workers move no plan"):
+        tries(member, becomes + FORBIDDEN["approve by state"])
+    member.dispose()
+
+
+def test_a_second_role_is_held_beside_the_first(bot, role, postgres_engine):
+    approved(bot, step("s1"))
+    propose(bot)
+    second = open_engine(workers_role(postgres_engine.url.render_as_string(hide_password=False)))
+
+    for one in (role, second):
+        with pytest.raises(ProgrammingError, match="workers move no plan"):
+            tries(one, FORBIDDEN["approve by state"])
+    second.dispose()
+
+
 def test_the_owner_is_not_held_by_what_holds_the_workers(bot, postgres_engine, role):
     approved(bot, step("s1"))
 
