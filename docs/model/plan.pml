@@ -2,7 +2,7 @@
 
    Each `atomic` is one transaction of storage/. Time is a choice: a lease or a permit may lapse at any moment,
    a process may die at any moment. Assumed: an effect is one instant, workers look at their fence in that instant
-   (a command that outlives its lease is killed by workers/commands/run.py), and a person who is asked what became of an
+   (a command that outlives its lease is killed by workers/commands/process.py), and a person who is asked what became of an
    unknown step looks first and tells the truth.
 
    Each seeded bug (-DBUG_…) takes one guard away; Spin must find what that guard is for.            spin 6.5 */
