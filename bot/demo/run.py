@@ -20,6 +20,7 @@ from storage.contract.states import StepState
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
 from storage.intention import Intention
+from storage.private_files import private_directory
 
 ZONE = "America/New_York"
 MEMBERS = (
@@ -157,7 +158,7 @@ def demo(home: Path, *, port: int | None, reset: bool) -> int:
 
 def hold(home: Path) -> IO[str]:
     """One demo per directory; the second one is told where the first one is."""
-    home.mkdir(parents=True, exist_ok=True)
+    private_directory(home)
     lock = (home / "demo.lock").open("w")
     until = time.monotonic() + 3
     while True:
