@@ -39,14 +39,14 @@ SHORTCUTS = (Shortcut("plan_this", "Plan this"),)
 SUGGESTIONS = (
     "/plan deploy auth-service v2.1.4 to production",
     "/plan run the full tests on staging",
-    "/plan back up auth_prod tonight at 2am EST",
+    "/plan back up auth_prod tonight at 2am ET",
     "/plan promote auth-service v2.1.5 to production",
     "/plan summarise /errors from metrics",
     "/plan help",
 )
 GUIDE = (
     "*Try this:* as Ann, send the first suggestion. Ann asked, so she may not approve: act as <@U0BOB> or "
-    "<@U0CAROL>. As Bob, *Edit* the deploy to `2AM EST`, make the revision, then *Approve* it. The tests and "
+    "<@U0CAROL>. As Bob, *Edit* the deploy to `2AM ET`, make the revision, then *Approve* it. The tests and "
     "the backup run at once; the deploy waits. *Jump to 02:00* and watch the practice service change."
 )
 
