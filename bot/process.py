@@ -42,6 +42,7 @@ from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
 from storage.intention import Intention
 from storage.monitoring.health import Health, HealthSettings, Pulse, answering
+from storage.private_files import private_directory
 from storage.reading.plan_view import PlanView
 from storage.signal_flag import Flag
 
@@ -57,6 +58,7 @@ def run(settings: BotSettings) -> int:
     """Until SIGTERM, or until one of the loops breaks: then the supervisor starts a new one."""
     sys.setswitchinterval(0.001)  # an ack passes through five threads, and the loops give way late by default
     config = load_config(settings)
+    private_directory(settings.state)
     engine = open_engine(settings.database)
     migrate(engine)
     store = Intention(engine, settings.now(), settings.redactor())

@@ -16,6 +16,7 @@ from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig, SignoffError
 from storage.execution import Execution
 from storage.monitoring.health import Health, HealthSettings, answering
+from storage.private_files import narrow_tree, private_directory
 from workers.commands.leftovers import sweep_leftovers
 from workers.engine.attempt import Attempts
 from workers.engine.carrier import Carrier, LocalCarrier
@@ -72,6 +73,8 @@ def capabilities(settings: WorkersSettings) -> int:
 def run(settings: WorkersSettings) -> int:
     configure_logging(settings)
     registry = load(read_config(settings.config))
+    private_directory(settings.state)
+    narrow_tree(settings.state / "attempts")
     engine = open_engine(settings.database)
     alone = engine.dialect.name == "sqlite"
     guard = hold(settings.state / "workers.lock") if alone else None

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from storage.contract.capability import Check, fingerprint
 from storage.contract.report import Report
 from storage.contract.spec import holds
+from storage.private_files import private_directory
 from storage.secrets.redaction import Redactor, known_values
 
 __all__ = [
@@ -111,8 +112,7 @@ class Context:
     @cached_property
     def scratch(self) -> Path:
         """Files written here are artefacts of the attempt. Made when first asked for: many need none."""
-        self.place.mkdir(parents=True, exist_ok=True)
-        return self.place
+        return private_directory(self.place)
 
 
 @dataclass

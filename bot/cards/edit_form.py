@@ -34,7 +34,7 @@ def edit_form(view: PlanView, spec: PlanSpec, catalogue: Catalogue) -> Block:
     many = len(spec.steps)
     why = f"{many} steps do not fit into one form. Choose which to change here, or say it in the thread:"
     blocks = [
-        section(f"{why} “move step {many} to 2am EST”, “drop step {many - 1}”."),
+        section(f"{why} “move step {many} to 2am”, “drop step {many - 1}”."),
         {"type": "input", "block_id": "page", "label": plain("Which steps?"), "element": which},
     ]
     return modal("edit_pages", "Edit the plan", "Next", _which(view), blocks)
@@ -148,7 +148,7 @@ def _shown(value: Any) -> str:
 
 def _when(step: StepSpec) -> Iterator[Block]:
     element = {"type": "plain_text_input", "action_id": "value", "initial_value": when_words(step)}
-    hint = plain("now, 2AM EST, tomorrow 02:00 in New York, in 20 minutes, or the name of a window")
+    hint = plain("now, 2AM ET, tomorrow 02:00 in New York, in 20 minutes, or the name of a window")
     field = {"type": "input", "block_id": f"when:{step.id}", "label": plain("When may it start?")}
     if len(when_words(step)) <= LONGEST:
         yield field | {"element": element, "hint": hint}

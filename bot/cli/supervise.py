@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from storage.private_files import private_opener
+
 logger = logging.getLogger(__name__)
 
 PATIENCE = 15.0  # seconds to end by itself before it is killed
@@ -28,7 +30,7 @@ class Child:
     not_before: float = 0.0
 
     def start(self) -> None:
-        out = self.log.open("ab") if self.log else None
+        out = open(self.log, "ab", opener=private_opener) if self.log else None  # noqa: SIM115 # closed below
         self.process = subprocess.Popen(  # noqa: S603 # our own modules, no shell
             [sys.executable, *self.argv], env=dict(self.env), stdout=out, stderr=out, stdin=subprocess.DEVNULL
         )

@@ -20,6 +20,7 @@ from storage.contract.states import StepState
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
 from storage.intention import Intention
+from storage.private_files import private_directory
 
 ZONE = "America/New_York"
 MEMBERS = (
@@ -38,14 +39,14 @@ SHORTCUTS = (Shortcut("plan_this", "Plan this"),)
 SUGGESTIONS = (
     "/plan deploy auth-service v2.1.4 to production",
     "/plan run the full tests on staging",
-    "/plan back up auth_prod tonight at 2am EST",
+    "/plan back up auth_prod tonight at 2am ET",
     "/plan promote auth-service v2.1.5 to production",
     "/plan summarise /errors from metrics",
     "/plan help",
 )
 GUIDE = (
     "*Try this:* as Ann, send the first suggestion. Ann asked, so she may not approve: act as <@U0BOB> or "
-    "<@U0CAROL>. As Bob, *Edit* the deploy to `2AM EST`, make the revision, then *Approve* it. The tests and "
+    "<@U0CAROL>. As Bob, *Edit* the deploy to `2AM ET`, make the revision, then *Approve* it. The tests and "
     "the backup run at once; the deploy waits. *Jump to 02:00* and watch the practice service change."
 )
 
@@ -157,7 +158,7 @@ def demo(home: Path, *, port: int | None, reset: bool) -> int:
 
 def hold(home: Path) -> IO[str]:
     """One demo per directory; the second one is told where the first one is."""
-    home.mkdir(parents=True, exist_ok=True)
+    private_directory(home)
     lock = (home / "demo.lock").open("w")
     until = time.monotonic() + 3
     while True:

@@ -1,6 +1,5 @@
 """Deciding: what each button does. The value is looked up, never trusted; every click gets an answer."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ from bot.cards.edit_form import edit_form
 from bot.cards.forms import code_form, reject_form
 from bot.cards.save_form import save_form
 from bot.context import Bot
+from bot.given_once import json_of
 from bot.inbox.answers import answer
 from bot.inbox.codes import demand_factor
 from bot.inbox.home import HOME
@@ -38,7 +38,7 @@ def on_click(bot: Bot, body: dict[str, Any]) -> str:
 def look_up(bot: Bot, body: dict[str, Any]) -> tuple[PlanView, dict[str, Any]]:
     """The plan a button speaks of, if the button really is one of ours, in its own place."""
     try:
-        value = json.loads(body["value"])
+        value = json_of(body["value"])
         view = bot.store.view(int(value["p"]))
         numbers = {"r": int(value["r"]), "d": str(value["d"]), "s": str(value.get("s", ""))}
     except (ValueError, TypeError, KeyError, NotFound):

@@ -1,11 +1,11 @@
 """Submitted forms: answered in the ack with errors at the fields, or closed; the home tab's become a row."""
 
-import json
 from typing import Any
 
 from bot.cards.edit_form import edit_page, edited, field_errors, pages
 from bot.cards.forms import read_values
 from bot.context import Bot
+from bot.given_once import json_of
 from bot.inbox.answers import guide, take_over
 from bot.inbox.clicks import digest_meant, give_approval
 from bot.inbox.codes import check_code
@@ -33,7 +33,7 @@ def next_form(bot: Bot, form: dict[str, Any]) -> dict[str, Any]:
     """What comes after a form that was taken: the steps that were chosen; after these, no form at all."""
     if form["callback_id"] != "edit_pages":
         return {"response_action": "clear"} if form["callback_id"] == "edit" else {}
-    view, page = bot.store.view(int(json.loads(form["private_metadata"])["p"])), read_values(form)["page"]
+    view, page = bot.store.view(int(json_of(form["private_metadata"])["p"])), read_values(form)["page"]
     if view.spec is None:
         return {}
     made = edit_page(view, view.spec, bot.catalogue(), int(page))
@@ -44,7 +44,7 @@ def take(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> d
     if form["callback_id"] in FILLED and not needs_code(form, values):
         return keep_as_delivery(bot, user, form, values)
     try:
-        meta = json.loads(form["private_metadata"])
+        meta = json_of(form["private_metadata"])
         view = bot.store.view(int(meta["p"]))
         if form["callback_id"] in ANSWERS:
             return ANSWERS[form["callback_id"]](bot, user, view, str(meta["s"]), values)
@@ -99,7 +99,7 @@ def keep_as_delivery(bot: Bot, user: str, form: dict[str, Any], values: dict[str
     """A form is a delivery like any other: its row is committed before the ack, and handled once."""
     if not values.get("text", "").strip() and values.get("choice") != "approve":
         return {"text": "Please say it in a few words; the people concerned read this."}
-    meta: dict[str, Any] = json.loads(form["private_metadata"])
+    meta: dict[str, Any] = json_of(form["private_metadata"])
     facts = {"user": user, "channel": meta["c"], "form": form["callback_id"], "text": values["text"].strip()}
     bot.store.deliver(
         f"form:{form['id']}", "form", facts | {"choice": values.get("choice", ""), "meta": meta}

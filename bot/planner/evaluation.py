@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
 from pydantic import TypeAdapter
 
+from bot.given_once import yaml_of
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import ModelFailed
 from bot.planner.model.wire import Asked, Declined
@@ -83,7 +83,7 @@ def cases() -> tuple[Case, ...]:
     """Every case of the folder; the file's name is the family."""
     found = []
     for file in sorted(HERE.glob("*.yml")):
-        rows = yaml.safe_load(file.read_text(encoding="utf-8"))
+        rows = yaml_of(file.read_text(encoding="utf-8"))
         found += [Case.model_validate({"family": file.stem} | row) for row in rows]
     return tuple(found)
 

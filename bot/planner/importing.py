@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from bot.given_once import GivenTwice, json_of
 from bot.planner.validate import Catalogue
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
 from storage.errors import InvalidPlan, Issue
@@ -24,11 +25,13 @@ STEP_COMPUTED = ("risk_level", "estimated_duration", "timeout")
 
 def load(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json_of(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InvalidPlan([Issue("no_file", "", f"There is no file {path}.")]) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidPlan([Issue("unreadable", "", f"{path} cannot be read: {error}")]) from None
+    except GivenTwice as error:
+        raise InvalidPlan([Issue("given_twice", "", f"{path} cannot be used: {error}.")]) from None
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise InvalidPlan([Issue("bad_json", place, f"{path} is not JSON: {error.msg}")]) from None

@@ -1,7 +1,6 @@
 """The files that go with a plan's thread: which ones, what stands in them, and what of a disk may be read."""
 
 import re
-import stat
 from pathlib import Path
 
 from bot.cards.long_plan import in_full, named
@@ -9,6 +8,7 @@ from bot.cards.summary import lengthy, results, results_file
 from bot.cards.timeline import timeline
 from storage.database.tables import Event, Message
 from storage.intention import Intention
+from storage.private_files import open_plain
 from storage.reading.plan_view import PlanView
 
 LARGEST_LOG = 1_000_000
@@ -50,17 +50,13 @@ def _log(store: Intention, message: Message, artifacts: Path | None) -> tuple[st
 
 
 def read_log(path: str, root: Path) -> str:
-    """The text, if it is a plain file of bounded size under the root; "" for everything else."""
+    """The text, if it is a plain file of bounded size under the root; "" for everything else.
+
+    A report must not make the bot show a file of its own, such as a key: no link is followed.
+    """
     try:
-        real = Path(path).resolve(strict=True)
-        facts = real.stat()
-        # A report must not make the bot show a file of its own, such as a key.
-        if (
-            not real.is_relative_to(root.resolve())
-            or not stat.S_ISREG(facts.st_mode)
-            or facts.st_size > LARGEST_LOG
-        ):
-            return ""
-        return real.read_text(encoding="utf-8", errors="replace")
+        with open(open_plain(Path(path).absolute(), root.resolve()), "rb") as file:
+            text = file.read(LARGEST_LOG + 1)
     except (OSError, ValueError):
         return ""
+    return text.decode(errors="replace") if len(text) <= LARGEST_LOG else ""

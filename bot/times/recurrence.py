@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from croniter import CroniterError, croniter
 
 from bot.times.when import TIME, time_of
-from bot.times.zones import AMBIGUOUS, both, exists, place
+from bot.times.zones import AMBIGUOUS, HALVES, both, city, exists, place
 from storage.config import local
 from storage.errors import BadTime
 
@@ -57,7 +57,12 @@ def read(text: str, zone: str, now: datetime) -> Every:
     if not found:
         raise BadTime(f"I do not understand how often “{said[:60]}” is. {EXAMPLES}")
     cron = _cron(found)
-    there, wish = _zone(said[found.end() :].strip(), zone)
+    rest = said[found.end() :].strip()
+    if re.match(r"(?:to|until|till|and|or|[-–])\s*\d", rest, re.I):
+        raise BadTime(
+            f"A recurring plan runs at one time of the day, not “{found[0]} {rest[:20]}”. {EXAMPLES}"
+        )
+    there, wish = _zone(rest, zone)
     if not wish:
         raise BadTime(f"What shall recur? {EXAMPLES}")
     next_run(cron, there, now)  # it must have one at all
@@ -113,10 +118,15 @@ def _once_a_day(cron: str) -> str:
 def _zone(rest: str, zone: str) -> tuple[str, str]:
     """(the zone that is named next, what follows it); without one, the zone as configured."""
     words = rest.split()
-    first = words[0].lower() if words else ""
+    skip = int(rest.lower().startswith("in "))
+    first = words[skip].lower() if words[skip:] else ""
     if first in AMBIGUOUS:
-        raise BadTime(f"“{words[0]}” may mean {AMBIGUOUS[first]}. Please name a city, as in “in New York”.")
-    skip = int(first == "in")
+        raise BadTime(
+            f"“{words[skip]}” may mean {AMBIGUOUS[first]}. Please name a city, as in “in New York”."
+        )
+    if first in HALVES:
+        there = city(HALVES[first])
+        raise BadTime(f"“{words[skip]}” does not hold all year in {there}. Please say “in {there}”, or UTC.")
     for count in (3, 2, 1):
         name = " ".join(words[skip : skip + count]).lower()
         if len(words) >= skip + count and (found := place(name)):

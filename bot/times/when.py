@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from bot.times.windows import next_opening, next_window, passed_over
-from bot.times.zones import AMBIGUOUS, CITIES, PLACES, ZONES, instant, spoken
+from bot.times.zones import AMBIGUOUS, CITIES, PLACES, ZONES, check_letters, instant, spoken
 from storage.config import Overrun, Window, local
 from storage.contract.rules import DAYS
 from storage.errors import BadTime
@@ -16,9 +16,17 @@ NIGHT_ENDS = 6
 
 TIME = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?\s*(?P<half>[ap]\.?m\.?)?"
 DAY = r"(?P<day>today|tonight|tomorrow(?: night)?|(?:mon|tues|wednes|thurs|fri|satur|sun)day(?: night)?)"
+_ANY = re.sub(r"\?P<\w+>", "?:", TIME)
 CLOCK = re.compile(
     rf"^(?:(?:on )?{DAY}(?:,? at| @|,)? )?(?:at )?{TIME}(?: (?:on )?(?P<late_day>{DAY[8:-1]}))?$", re.I
 )
+CLEAR = re.compile(r"(?:0?0|1[3-9]|2\d):|12:00")  # needs no am or pm
+RANGE = re.compile(
+    rf"^(?:(?:on )?{DAY},? )?(?:(?P<between>between )|from )?(?P<first>{_ANY}) ?"
+    rf"(?(between)and|(?:to|until|till|[-–])) ?(?P<last>{_ANY})(?: (?:on )?(?P<late_day>{DAY[8:-1]}))?$",
+    re.I,
+)
+LAST_WORDS = re.compile(r"(?:^| )(?:in )?(?=([a-z][a-z .]+?)(?: time)?$)")
 IN = re.compile(
     r"^in (?:(?P<hours>\d+) ?h(?:ours?)?)? ?(?:(?P<minutes>\d+) ?m(?:in(?:utes?)?)?)? ?"
     r"(?:(?P<seconds>\d+) ?s(?:ec(?:onds?)?)?)?$",
@@ -62,21 +70,24 @@ def resolve(
         return When(None, None, zone, said or "now")
     if found := _window(words, now, windows, wants):
         return found
-    words, zone = _take_zone(_digits(words), zone)
+    words, zone, letters = _take_zone(_digits(words), zone)
     if found := _night(words, now, zone, windows):
+        check_letters(letters, found.not_before or now)
         return found
     try:
-        start = _in(words, now) or _iso(words, zone) or _clock(words, now, zone)
-        end = _end(start, windows) if start else None
+        ranged = _range(words, now, zone)
+        start, end = ranged or _single(words, now, zone, windows)
     except (OverflowError, ValueError):
         raise BadTime(f"“{said[:60]}” lies beyond every calendar.") from None
     if start is None:
         raise BadTime(
-            f"I do not understand the time “{said}”. Try “2AM EST”, “tomorrow 02:00 in New York”, "
+            f"I do not understand the time “{said}”. Try “2am in New York”, “tomorrow 02:00 in New York”, "
             f"“in 20 minutes”, “2026-11-17 02:00”, or a window: {', '.join(windows) or 'none is configured'}."
         )
     if start <= now:
         raise BadTime(f"“{said}” lies in the past ({spoken(start, zone)}).")
+    for moment in ranged or (start,):
+        check_letters(letters, moment)
     return When(start, end, zone, said)
 
 
@@ -111,24 +122,24 @@ def _night(words: str, now: datetime, zone: str, windows: Mapping[str, Window]) 
     return When(start, end, there, words)
 
 
-def _take_zone(words: str, zone: str) -> tuple[str, str]:
-    """Cut the zone off first: libraries drop it silently."""
+def _take_zone(words: str, zone: str) -> tuple[str, str, str]:
+    """Cut the zone off first, with what it was called: libraries drop it silently."""
     for iana in re.findall(r"[a-z]+/[a-z0-9_/+-]+", words):
         proper = ZONES.get(iana)
         if proper is None:
             raise BadTime(f"There is no time zone “{iana}”.")
-        return words.replace(iana, "").replace(" in ", " ").strip(), proper
-    if found := re.search(r"(?:^| )(?:in )?([a-z][a-z .]+?)(?: time)?$", words):
-        name = found[1].removeprefix("in ").strip()
+        return words.replace(iana, "").replace(" in ", " ").strip(), proper, ""
+    for found in LAST_WORDS.finditer(words):
+        name = found[1].strip()
         if name in AMBIGUOUS:
             raise BadTime(
                 f"“{name.upper()}” may mean {AMBIGUOUS[name]}. Please name a city, as in “in New York”."
             )
         if place := PLACES.get(name) or CITIES.get(name):
-            return words[: found.start()].strip(), place
-    if found := re.search(r"(?<=[\d m])(z)$", words):
-        return words[:-1].strip(), "UTC"
-    return words, zone
+            return words[: found.start()].strip(), place, name
+    if re.search(r"(?<=[\d m])z$", words):
+        return words[:-1].strip(), "UTC", ""
+    return words, zone, ""
 
 
 def _digits(words: str) -> str:
@@ -142,6 +153,13 @@ def _digits(words: str) -> str:
             "Is that midnight the beginning or the end of the day? Please write the date and 00:00."
         )
     return f"{words[: found.start()]}00:00{words[found.end() :]}"
+
+
+def _single(
+    words: str, now: datetime, zone: str, windows: Mapping[str, Window]
+) -> tuple[datetime, datetime] | tuple[None, None]:
+    start = _in(words, now) or _iso(words, zone) or _clock(words, now, zone)
+    return (start, _end(start, windows)) if start else (None, None)
 
 
 def _in(words: str, now: datetime) -> datetime | None:
@@ -172,6 +190,37 @@ def _clock(words: str, now: datetime, zone: str) -> datetime | None:
         first = instant(today, at, zone)
         return first if first > now else instant(today + timedelta(days=1), at, zone)
     return instant(_date(day_word, at, local(now, zone)), at, zone)
+
+
+def _range(words: str, now: datetime, zone: str) -> tuple[datetime, datetime] | None:
+    """The first and the last instant of “between 2 and 4 am”; over midnight it ends on the next day."""
+    if not (found := RANGE.match(words)):
+        return None
+    first, last = _with_halves(found["first"].strip(), found["last"].strip())
+    start = _clock(f"{found['day'] or found['late_day'] or ''} {first}".strip(), now, zone)
+    closes = re.fullmatch(TIME, last)
+    if start is None or closes is None:
+        return None
+    begun, at = local(start, zone), time_of(closes)
+    if at == begun.time():
+        raise BadTime(f"“{words}” begins and ends at the same time.")
+    return start, instant(begun.date() + timedelta(days=at < begun.time()), at, zone)
+
+
+def _with_halves(first: str, last: str) -> tuple[str, str]:
+    """“2 and 4 am” are both in the morning; where one half of the day need not hold for both, we ask."""
+    halves = [bool(re.search("m", said)) for said in (first, last)]
+    if not any(halves) or all(
+        half or CLEAR.match(said) for half, said in zip(halves, (first, last), strict=True)
+    ):
+        return first, last
+    hours = [int(re.split(r"\D", said)[0]) % 12 for said in (first, last)]
+    if halves[0] or hours[0] >= hours[1]:
+        said = last if halves[0] else first
+        raise BadTime(
+            f"Is “{said}” in the morning or the afternoon? Please write am or pm behind both times."
+        )
+    return f"{first}{last.lstrip('0123456789: ')}", last
 
 
 def time_of(found: re.Match[str], day: str = "") -> time:

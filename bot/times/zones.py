@@ -1,5 +1,6 @@
 """Wall clocks: which zone people mean, which instant a time there is, and how an instant is said."""
 
+import re
 from datetime import UTC, date, datetime, time
 from zoneinfo import ZoneInfo
 
@@ -7,26 +8,51 @@ from storage.config import ZONES as KNOWN
 from storage.config import local
 from storage.errors import BadTime
 
-# Abbreviations that mean one place; the place decides whether summer time holds, not the letters.
-PLACES = {
-    "est": "America/New_York", "edt": "America/New_York", "et": "America/New_York",
-    "eastern": "America/New_York", "pst": "America/Los_Angeles", "pdt": "America/Los_Angeles",
-    "pt": "America/Los_Angeles", "pacific": "America/Los_Angeles", "mst": "America/Denver",
-    "mdt": "America/Denver", "cet": "Europe/Berlin", "cest": "Europe/Berlin", "gmt": "Europe/London",
-    "utc": "UTC", "z": "UTC", "jst": "Asia/Tokyo",
+# Letters that mean the clocks of one place in one half of the year; in the other they are a question.
+HALVES = {
+    "est": "America/New_York", "edt": "America/New_York", "pst": "America/Los_Angeles",
+    "pdt": "America/Los_Angeles", "mst": "America/Denver", "mdt": "America/Denver", "cet": "Europe/Berlin",
+    "cest": "Europe/Berlin", "gmt": "Europe/London",
+}  # fmt: skip
+PLACES = HALVES | {
+    "et": "America/New_York", "eastern": "America/New_York", "pt": "America/Los_Angeles",
+    "pacific": "America/Los_Angeles", "utc": "UTC", "z": "UTC", "jst": "Asia/Tokyo",
 }  # fmt: skip
 AMBIGUOUS = {
     "ist": "India, Ireland or Israel",
     "bst": "Britain or Bangladesh",
     "cst": "Chicago, China or Cuba",
+    "cdt": "Chicago or Cuba",
 }
-CITIES = {name.rpartition("/")[2].replace("_", " ").lower(): name for name in sorted(KNOWN) if "/" in name}
+# Old names of regions are no cities: “WEST” is Western Europe's summer, “GMT+5” does not lie west of it.
+REGIONS = re.compile(r"(?:Brazil|Canada|Chile|Etc|Mexico)/.*|Australia/(?:ACT|LHI|NSW|North|South|West)")
+CITIES = {
+    name.rpartition("/")[2].replace("_", " ").lower(): name
+    for name in sorted(KNOWN)
+    if "/" in name and not REGIONS.fullmatch(name)
+}
 ZONES = {name.lower(): name for name in KNOWN}
 
 
 def place(words: str) -> str:
     """The zone that a city, a region such as “Eastern” or an IANA name stands for, or ""."""
     return PLACES.get(words) or CITIES.get(words) or (ZONES.get(words, "") if "/" in words else "")
+
+
+def check_letters(letters: str, moment: datetime) -> None:
+    """Letters such as EST hold for a part of the year; said of another part, they are a question."""
+    if letters not in HALVES:
+        return
+    there = moment.astimezone(ZoneInfo(HALVES[letters]))
+    if there.tzname() != letters.upper():
+        raise BadTime(
+            f"{there:%d %b %Y}: {city(HALVES[letters])} has {there.tzname()} then, not {letters.upper()}. "
+            f"Please name the city, as in “{there:%H:%M} in {city(HALVES[letters])}”, or say it in UTC."
+        )
+
+
+def city(zone: str) -> str:
+    return zone.rpartition("/")[2].replace("_", " ")
 
 
 def instant(day: date, at: time, zone: str) -> datetime:

@@ -18,6 +18,7 @@ from storage.contract.spec import utc
 from storage.database.tables import Event, Plan, System
 from storage.errors import Conflict
 from storage.journal.chain import canonical, event_text
+from storage.private_files import make_directories, private_opener
 
 PAGE = 2000
 FEW = 500
@@ -63,8 +64,8 @@ def heads(c: Connection) -> Heads:
 
 def checkpoint(engine: Engine, path: Path, at: datetime) -> Checkpoint:
     """Anchor the heads of all chains in a file that only grows, if they follow from those before."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as anchored:
+    make_directories(path.parent)
+    with open(path, "a", encoding="utf-8", opener=private_opener) as anchored:
         fcntl.flock(anchored, fcntl.LOCK_EX)  # several bots may write to one file
         _mend(path)
         before = last_checkpoint(path)

@@ -1,6 +1,7 @@
 """Opening a database so that it keeps its promises."""
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DisconnectionError
 
 from storage.database.commit_notices import CommitNotifier
+from storage.private_files import make_directories, narrow, private_opener
 
 PAUSE = 0.5  # seconds in which a connection is not looked at again
 # The last one used comes first: it has the pages and the statements; another one would read them anew.
@@ -47,12 +49,22 @@ def migrate(engine: Engine) -> None:
 
 def _sqlite(path: str) -> Engine:
     pool = WARM if path else {}  # without a file each thread has its one connection
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    if path and path != ":memory:":
+        _keep_private(Path(path))
     options = {"timeout": 30, "check_same_thread": False}
     engine = create_engine(f"sqlite:///{path}", connect_args=options, **pool)
     event.listen(engine, "connect", _pragmas)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _keep_private(path: Path) -> None:
+    """Nobody else reads the file, nor what SQLite puts beside it: that takes the file's own mode."""
+    make_directories(path.parent)
+    with suppress(FileExistsError), open(path, "x", opener=private_opener):
+        pass
+    for end in ("", "-wal", "-shm", "-journal"):
+        narrow(path.with_name(path.name + end))
 
 
 def _pragmas(connection: Any, _record: Any) -> None:

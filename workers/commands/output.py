@@ -5,10 +5,12 @@ import os
 import re
 import selectors
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO
 from urllib.parse import quote
 from xml.sax.saxutils import escape
+
+from storage.secrets.redaction import SHORTEST, encodings, known_values
 
 NOISE = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor moves
@@ -35,8 +37,10 @@ class Mask:
     def __init__(self, secrets: Iterable[str]) -> None:
         words = {os.fsencode(word) for secret in secrets if secret for word in _spellings(secret)}
         self._words = sorted(words, key=len, reverse=True)
+        self._begun: dict[int, list[bytes]] = {}
+        for word in self._words:
+            self._begun.setdefault(word[0], []).append(word)
         self._longest = max(map(len, words), default=0)
-        self._pattern = re.compile(b"|".join(map(re.escape, self._words)))
         self._held = b""
 
     def feed(self, chunk: bytes) -> bytes:
@@ -45,7 +49,7 @@ class Mask:
             return chunk
         text, shown, start = self._held + chunk, bytearray(), 0
         near = len(text) - self._longest
-        for found in self._pattern.finditer(text):
+        for found in self._found(text):
             if found.start() > near and found.start() >= self._cut(text, start):
                 break
             shown += text[start : found.start()] + HIDDEN
@@ -60,16 +64,25 @@ class Mask:
         return HIDDEN if len(held) >= TELLING else self.hide(held)
 
     def hide(self, whole: bytes) -> bytes:
-        return self._pattern.sub(HIDDEN, whole) if self._words else whole
+        shown, start = bytearray(), 0
+        for found in self._found(whole):
+            shown += whole[start : found.start()] + HIDDEN
+            start = found.end()
+        return bytes(shown + whole[start:])
 
     def text(self, whole: str) -> str:
         return self.hide(whole.encode()).decode() if self._words else whole
 
+    def _found(self, text: bytes) -> Iterator[re.Match[bytes]]:
+        """Where secrets stand. To look for each alone is quick; only what is there is looked for together."""
+        present = [word for word in self._words if word in text]
+        return re.finditer(b"|".join(map(re.escape, present)), text) if present else iter(())
+
     def _cut(self, text: bytes, start: int) -> int:
         """Where a secret may begin that has not ended yet."""
         for place in range(max(start, len(text) - self._longest + 1), len(text)):
-            begun = text[place:]
-            if any(len(word) > len(begun) and word.startswith(begun) for word in self._words):
+            words = self._begun.get(text[place], ())
+            if words and _begins_one(text[place:], words):
                 return place
         return len(text)
 
@@ -150,10 +163,20 @@ class Output:
         return self.mask.text(plain(line))  # what stood between two escape sequences is one word now
 
 
+def mask_of(secrets: Iterable[str]) -> Mask:
+    """Keeps out what a command was given, and whatever else this process knows: a child may find it."""
+    return Mask([*secrets, *known_values(os.environ)])
+
+
+def _begins_one(begun: bytes, words: Sequence[bytes]) -> bool:
+    return any(len(word) > len(begun) and word.startswith(begun) for word in words)
+
+
 def _spellings(secret: str) -> set[str]:
-    """How a program may write it: as it is, line by line, and in JSON, XML or a URL."""
+    """How a program may write it: as it is, line by line, in JSON, XML, a URL, hex or base64."""
     lines = {line.strip() for line in secret.splitlines() if len(line.strip()) >= 2 * TELLING}
     quoted = json.dumps(secret)[1:-1]
     angled = quoted.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")  # as Go does
     marked = {escape(secret), escape(secret, {'"': "&quot;"})}
-    return {secret, *lines, quoted, angled, *marked, quote(os.fsencode(secret), safe="")}
+    coded = encodings(secret) if len(secret) >= SHORTEST else set()
+    return {secret, *lines, quoted, angled, *marked, quote(os.fsencode(secret), safe=""), *coded}

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from storage.private_files import private_opener
 from workers.base import Permanent
 from workers.commands.leftovers import marks, sweep
-from workers.commands.output import Mask, Output, plain
+from workers.commands.output import Mask, Output, mask_of, plain
 
 ALLOWED = re.compile(r"PATH|HOME|LANG|LC_\w+|TZ|TMPDIR")
 END = ("setpriv", "--pdeathsig", "KILL", "--")  # the engine's death ends what it started
@@ -106,8 +108,8 @@ def run(
     log = scratch / f"{Path(argv[0]).name}.log"
     if not boxed():
         sweep(key)
-    began, mask = time.monotonic(), Mask(secrets)
-    with log.open("wb") as file, _started(command, cwd, environment, key) as (child, pipe):
+    began, mask = time.monotonic(), mask_of(secrets)
+    with _new(log) as file, _started(command, cwd, environment, key) as (child, pipe):
         output = Output(pipe, file, on_line, mask)
         reason = _attend(child, output, lambda: _why(output, cancelled, began + timeout, silence), graces)
         _end(child, key)
@@ -125,6 +127,12 @@ def run(
         seconds=time.monotonic() - began,
         mask=mask,
     )
+
+
+def _new(log: Path) -> BinaryIO:
+    """A file of our own; what an earlier command may have left in its place is not written to."""
+    log.unlink(missing_ok=True)
+    return open(log, "xb", opener=private_opener)
 
 
 @functools.cache

@@ -18,6 +18,7 @@ from storage.execution import Execution
 from storage.steps.claims import Claim, Ending, Taker
 from storage.steps.previews import basis_hash
 from workers.base import Asks, Context, Params, Permanent, Preview, Transient, Unsure, Verdict
+from workers.engine.artefacts import only_fit
 from workers.registry import Registry
 
 LEASE = timedelta(seconds=15)
@@ -88,14 +89,15 @@ class Attempts:
             self.store.start(claim, claim.previous or found)
         if action.changes and not self.store.holds(claim):
             raise Lost
-        return storable(action.run(worker, params, context))
+        return only_fit(storable(action.run(worker, params, context)), context.place.parent)
 
     def _probe(self, running: Running) -> AnyReport | Verdict:
         claim = running.claim
         worker, action, params_type = self.registry.action(claim.worker, claim.action)
         params = _valid(params_type, claim)
-        found = action.hooks["probe"](worker, params, self._context(running))
-        return found if isinstance(found, Verdict) else storable(found)
+        context = self._context(running)
+        found = action.hooks["probe"](worker, params, context)
+        return found if isinstance(found, Verdict) else only_fit(storable(found), context.place.parent)
 
     def _context(self, running: Running) -> Context:
         claim = running.claim

@@ -92,7 +92,7 @@ def understand(text: str, about: EditContext) -> PlanSpec:
 def examples(about: EditContext) -> str:
     """What could be said about this plan."""
     number = len(about.spec.steps)
-    said = [f"“move step {number} to 2am EST”", *_choices(about)][:2]
+    said = [f"“move step {number} to 2am”", *_choices(about)][:2]
     said += [f"“drop step {number - 1}”"] if number > 1 else []
     return f"I understand, for example: {', '.join(said)}. Or use Edit."
 

@@ -72,6 +72,14 @@ def plain(text: str, limit: int = PROSE) -> str:
     return clip(line.replace("<", "‹").replace(">", "›"), limit)
 
 
+def word(text: str) -> str:
+    """A name or a rule as others wrote it, fit to stand inside a line: the rest is shown escaped."""
+    line = "".join(
+        ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text[: 2 * PROSE]
+    )
+    return plain(line)
+
+
 @cache
 def _text(name: str) -> str:
     return (HERE / f"{name}.md").read_text(encoding="utf-8")
@@ -96,12 +104,12 @@ def _entry(contract: Contract) -> str:
     needed = contract.parameters.get("required", ())
     fields = contract.parameters.get("properties", {})
     lines = [
-        f"### {contract.worker}.{contract.action} ({kind})",
+        f"### {word(contract.worker)}.{word(contract.action)} ({kind})",
         plain(contract.summary),
         *(_parameter(name, field, name in needed, contract) for name, field in fields.items()),
         f"reports: {', '.join(_reported(contract.data)) or 'nothing'}",
-        f"criteria: {', '.join(contract.criteria) or 'none'}",
-        f"undone by: {f'{contract.worker}.{contract.undo}' if contract.undo else 'nothing'}",
+        f"criteria: {', '.join(map(word, contract.criteria)) or 'none'}",
+        f"undone by: {word(f'{contract.worker}.{contract.undo}') if contract.undo else 'nothing'}",
     ]
     return "\n".join(lines)
 
@@ -109,13 +117,15 @@ def _entry(contract: Contract) -> str:
 def _parameter(name: str, field: Mapping[str, Any], needed: bool, contract: Contract) -> str:
     known = contract.names.get(name)
     kind = _names(known) if known is not None else _kind(field)
-    default = f", default {json.dumps(field['default'])}" if "default" in field else ""
-    return f"- {name}: {kind}{', required' if needed else default}"
+    default = f", default {_json(field['default'])}" if "default" in field else ""
+    return f"- {word(name)}: {kind}{', required' if needed else default}"
 
 
 def _names(known: Mapping[str, Any]) -> str:
-    notes = {name: "; ".join(filter(None, (one.environment, plain(one.hint)))) for name, one in known.items()}
-    said = [f"{name} ({note})" if note else name for name, note in notes.items()]
+    notes = {
+        name: "; ".join(filter(None, map(plain, (one.environment, one.hint)))) for name, one in known.items()
+    }
+    said = [f"{word(name)} ({note})" if note else word(name) for name, note in notes.items()]
     more = f" and {len(said) - MAX_NAMES} more" if len(said) > MAX_NAMES else ""
     return f"one of {', '.join(sorted(said)[:MAX_NAMES]) or 'none'}{more}"
 
@@ -125,19 +135,28 @@ def _kind(field: Mapping[str, Any]) -> str:
     if "anyOf" in field:
         return " or ".join(map(_kind, field["anyOf"]))
     if "const" in field or "enum" in field:
-        return " | ".join(map(json.dumps, field.get("enum", [field.get("const")])))
+        return " | ".join(map(_json, field.get("enum", [field.get("const")])[:MAX_NAMES]))
     limits = ("pattern", "minimum", "maximum", "format")
-    said = "".join(f", {name} {field[name]}" for name in limits if name in field)
-    return f"{field.get('type', 'any JSON')}{said}"
+    said = "".join(f", {name} {_said(field[name])}" for name in limits if name in field)
+    return f"{_said(field.get('type', 'any JSON'))}{said}"
+
+
+def _said(value: Any) -> str:
+    """A word of a schema as one bounded line, whatever a worker put there."""
+    return word(value) if isinstance(value, str) else _json(value)
+
+
+def _json(value: Any) -> str:
+    return word(json.dumps(value))
 
 
 def _reported(data: Mapping[str, Any]) -> Iterator[str]:
-    return (f"{name} ({_kind(field)})" for name, field in data.get("properties", {}).items())
+    return (f"{word(name)} ({_kind(field)})" for name, field in data.get("properties", {}).items())
 
 
 def _window(name: str, window: Window) -> str:
     days = "every day" if len(window.days) == 7 else ", ".join(window.days)
-    return f"- {name}: {days} from {window.start:%H:%M} for {window.hours:g} h, {window.zone}"
+    return f"- {word(name)}: {days} from {window.start:%H:%M} for {window.hours:g} h, {window.zone}"
 
 
 def _links(inventory: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator[str]:
@@ -148,7 +167,7 @@ def _links(inventory: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> Iterator
             known = [f"{field} {value}" for field, value in sorted(fields.items()) if _name(value, names)]
             place = [f"environment {fields['environment']}"] if "environment" in fields else []
             if known or place:
-                yield f"- {table} {name}: {', '.join([*known, *place])}"
+                yield f"- {word(f'{table} {name}')}: {', '.join(map(word, [*known, *place]))}"
 
 
 def _name(value: Any, names: set[str]) -> bool:

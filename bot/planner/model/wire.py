@@ -1,6 +1,5 @@
 """What a model may answer, and what it means: a plan, questions, a refusal, issues. A draft, never more."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,6 +7,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
+from bot.given_once import GivenTwice, json_of
 from bot.planner.model.prompt import plain
 from bot.planner.model.texts import WORD, Prose, Text, Word
 from bot.planner.prepare import complete
@@ -151,6 +151,12 @@ def read(said: str, form: type[Form]) -> Form:
     if len(said) > LONGEST:
         raise InvalidPlan([Issue("too_long", "", f"the answer is longer than {LONGEST} characters")])
     try:
+        json_of(said)
+    except GivenTwice as error:
+        raise InvalidPlan([Issue("given_twice", "", str(error))]) from None
+    except (ValueError, RecursionError):
+        pass  # what is wrong with it is said below, with its place
+    try:
         return form.model_validate_json(said)
     except ValidationError as error:
         raise InvalidPlan(_issues(error)) from None
@@ -209,8 +215,11 @@ def _value(given: Arg | FieldCheck, path: str, issues: list[Issue]) -> Any:
     if given.kind == "ref":
         return {"from": given.value}
     try:
-        value = json.loads(given.value, parse_constant=_no_constant)
+        value = json_of(given.value, parse_constant=_no_constant)
         hidden = any(inert(text) != text for text in _strings(value))
+    except GivenTwice as error:
+        issues.append(Issue("given_twice", path, str(error)))
+        return None
     except (ValueError, RecursionError):
         issues.append(Issue("bad_json", path, "this value is not JSON; a plain string has the kind text"))
         return None

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
+from bot.given_once import GivenTwice, yaml_of
 from bot.planner.runbooks.matching import Triggers, masked, ranked, unplannable
 from bot.planner.runbooks.questions import Field as FormField
 from bot.planner.runbooks.questions import Missing, Offer
@@ -67,8 +68,8 @@ def read(paths: Iterable[Path]) -> list[Runbook]:
 
 def parse(name: str, text: str) -> Runbook:
     try:
-        return Runbook.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, ValidationError) as error:
+        return Runbook.model_validate(yaml_of(text))
+    except (yaml.YAMLError, ValidationError, GivenTwice) as error:
         raise BadConfig(f"The runbook {name} cannot be used: {error}") from None
 
 

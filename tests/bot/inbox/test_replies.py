@@ -80,7 +80,7 @@ def test_talk_is_left_alone_and_not_kept(room):
 @pytest.mark.parametrize(
     ("words", "answer"),
     [
-        ("use frobnication instead", "I understand, for example: “move step 3 to 2am EST”"),
+        ("use frobnication instead", "I understand, for example: “move step 3 to 2am”"),
         ("move step 3 to teatime", "I do not understand the time “teatime”"),
         ("set strategy to lunar", "Step 3 (Deploy auth-service v2.1.4), strategy: 'lunar' is not one of"),
         ("add sing a song", "I have no runbook for that"),

@@ -177,7 +177,13 @@ def test_what_does_not_fit_is_named_with_its_place(change, path):
 
 
 @pytest.mark.parametrize(
-    ("content", "code"), [(b"{", "bad_json"), (b"", "bad_json"), (b"\xff\xfe", "unreadable")]
+    ("content", "code"),
+    [
+        (b"{", "bad_json"),
+        (b"", "bad_json"),
+        (b"\xff\xfe", "unreadable"),
+        (b'{"a": 1, "a": 2}', "given_twice"),
+    ],
 )
 def test_a_file_that_is_no_json_is_a_sentence(tmp_path, content, code):
     path = tmp_path / "plan.json"

@@ -147,7 +147,7 @@ def test_without_a_model_the_kind_answer_says_what_can_be_said(room):
     room.says("BOB", CAREFUL)
     think(room.bot)
 
-    assert "I understand, for example: “move step 3 to 2am EST”" in room.whispers("BOB")[0]
+    assert "I understand, for example: “move step 3 to 2am”" in room.whispers("BOB")[0]
     assert room.view().revision == 1
 
 

@@ -349,11 +349,15 @@ def test_a_report_cannot_make_the_bot_show_a_file_that_is_no_log(tmp_path):
     secret.write_text("secret")
     (root / "log").write_text("it broke")
     (root / "link").symlink_to(secret)
+    (root / "hard").hardlink_to(secret)
+    (root / "away").symlink_to(tmp_path)
     (root / "huge").write_text("x" * (LARGEST_LOG + 1))
     paths = [
         root / "log",
         secret,
         root / "link",
+        root / "hard",
+        root / "away" / "attempts" / "log",
         root / ".." / "key",
         root / "huge",
         root,
@@ -361,7 +365,7 @@ def test_a_report_cannot_make_the_bot_show_a_file_that_is_no_log(tmp_path):
         "\0",
     ]
 
-    assert [read_log(str(path), root) for path in paths] == ["it broke"] + [""] * 7
+    assert [read_log(str(path), root) for path in paths] == ["it broke"] + [""] * 9
 
 
 def test_a_plan_that_does_not_fit_has_its_file_in_the_thread(outbox, workspace):

@@ -33,14 +33,12 @@ def at(moment: str) -> datetime:
 
 # phrase, the instant in winter, the instant in summer (UTC)
 PHRASES = [
-    ("2AM EST", "2026-11-16 07:00", "2026-07-16 06:00"),
-    ("2am EDT", "2026-11-16 07:00", "2026-07-16 06:00"),
+    ("2AM ET", "2026-11-16 07:00", "2026-07-16 06:00"),
     ("2am", "2026-11-16 07:00", "2026-07-16 06:00"),
     ("2 a.m.", "2026-11-16 07:00", "2026-07-16 06:00"),
     ("at 2am", "2026-11-16 07:00", "2026-07-16 06:00"),
-    ("  2AM   est ", "2026-11-16 07:00", "2026-07-16 06:00"),
+    ("  2AM   et ", "2026-11-16 07:00", "2026-07-16 06:00"),
     ("02:00", "2026-11-16 07:00", "2026-07-16 06:00"),
-    ("tonight at 2am EST", "2026-11-16 07:00", "2026-07-16 06:00"),
     ("tonight at 2am", "2026-11-16 07:00", "2026-07-16 06:00"),
     ("tonight at 23:00", "2026-11-16 04:00", "2026-07-16 03:00"),
     ("tomorrow 02:00 in New York", "2026-11-16 07:00", "2026-07-16 06:00"),
@@ -92,7 +90,80 @@ def test_a_phrase_means_one_instant(phrase, winter, summer):
     assert said(phrase, SUMMER) == at(summer)
 
 
+# phrase, the instant, and whether it is winter: in the other half of the year the letters say one thing,
+# and the clocks of the place another.
+HALVES = [
+    ("2AM EST", "2026-11-16 07:00", True),
+    ("tonight at 2am EST", "2026-11-16 07:00", True),
+    ("  2AM   est ", "2026-11-16 07:00", True),
+    ("2am EDT", "2026-07-16 06:00", False),
+    ("2am PST", "2026-11-16 10:00", True),
+    ("2am PDT", "2026-07-16 09:00", False),
+    ("2am MST", "2026-11-16 09:00", True),
+    ("2am MDT", "2026-07-16 08:00", False),
+    ("14:00 CET", "2026-11-16 13:00", True),
+    ("14:00 CEST", "2026-07-16 12:00", False),
+    ("14:00 GMT", "2026-11-16 14:00", True),
+    ("between 2 and 4 am EST", "2026-11-16 07:00", True),
+    ("tonight EST", "2026-11-16 07:00", True),
+]
+
+
+@pytest.mark.parametrize(("phrase", "moment", "winter"), HALVES, ids=[row[0].strip() for row in HALVES])
+def test_letters_that_do_not_hold_on_that_day_are_a_question(phrase, moment, winter):
+    right, wrong = (WINTER, SUMMER) if winter else (SUMMER, WINTER)
+
+    assert said(phrase, right) == at(moment)
+    with pytest.raises(BadTime, match=r"Please name the city"):
+        said(phrase, wrong)
+
+
+def test_the_day_that_is_meant_decides_and_not_today():
+    assert said("2027-01-11 02:00 EST", SUMMER) == at("2027-01-11 07:00")
+    with pytest.raises(BadTime, match="New York has EDT then, not EST"):
+        said("2027-07-11 02:00 EST", WINTER)
+
+
+def test_a_range_that_ends_in_the_other_half_of_the_year_is_a_question():
+    with pytest.raises(BadTime, match="not EST"):
+        said("between 1am and 4am EST", at("2027-03-14 05:00"))
+
+
+# phrase, first and last instant in winter
+RANGES = [
+    ("between 2 and 4 am", "2026-11-16 07:00", "2026-11-16 09:00"),
+    ("between 2am and 4am", "2026-11-16 07:00", "2026-11-16 09:00"),
+    ("tomorrow between 2 and 4:30 am in Berlin", "2026-11-17 01:00", "2026-11-17 03:30"),
+    ("between 2 and 4 am tomorrow", "2026-11-16 07:00", "2026-11-16 09:00"),
+    ("tonight between 23:00 and 02:00", "2026-11-16 04:00", "2026-11-16 07:00"),
+    ("from 10pm to 1am", "2026-11-16 03:00", "2026-11-16 06:00"),
+    ("2-4am", "2026-11-16 07:00", "2026-11-16 09:00"),
+    ("2 – 4 am", "2026-11-16 07:00", "2026-11-16 09:00"),
+    ("2am to 4am", "2026-11-16 07:00", "2026-11-16 09:00"),
+    ("on friday from 02:00 until 04:00 UTC", "2026-11-20 02:00", "2026-11-20 04:00"),
+    ("between noon and 2pm", "2026-11-16 17:00", "2026-11-16 19:00"),
+]
+
+
+@pytest.mark.parametrize(("phrase", "first", "last"), RANGES, ids=[row[0] for row in RANGES])
+def test_a_range_has_both_its_ends(phrase, first, last):
+    found = resolve(phrase, WINTER, zone="America/New_York", windows=ONE)
+
+    assert (found.not_before, found.not_after) == (at(first), at(last))
+
+
 QUESTIONS = {
+    "between 2 and 4": "in the morning or the afternoon",
+    "between 11 and 1 pm": "in the morning or the afternoon",
+    "between 2am and 2am": "begins and ends at the same time",
+    "2am and 4am": "do not understand",
+    "between 2am and": "do not understand",
+    "between 2am and 4am or 5am": "do not understand",
+    "before 4am": "do not understand",
+    "2am CDT": "Chicago or Cuba",
+    "2am WEST": "do not understand",
+    "2am NSW": "do not understand",
+    "2am GMT+5": "do not understand",
     "tomorrow at midnight": "beginning or the end",
     "midnight on friday": "beginning or the end",
     "2am IST": "India, Ireland or Israel",

@@ -399,3 +399,24 @@ def test_nobody_survives_torture_and_memory_stays_bounded() -> None:
 
     assert [one.survivors for one in found] == [0] * len(found)
     assert all(one.grown_mb <= 32 for one in found), found
+
+
+def test_the_log_holds_no_secret_of_the_workers_however_it_is_printed(run, monkeypatch):
+    monkeypatch.setenv("AUTH_DB_PASSWORD", "pgpass-0f3c9a77")
+    done = run(
+        "sh",
+        "-c",
+        "printf pgpass-; sleep 0.3; echo 0f3c9a77; printf pgpass-0f3c9a77 | od -An -tx1 | tr -d ' '",
+    )
+
+    assert done.log.read_text() == done.text() == "[hidden]\n[hidden]\n"
+
+
+def test_the_log_is_a_new_file_that_only_we_may_read(run, tmp_path):
+    (tmp_path / "precious").write_text("as it was")
+    (tmp_path / "echo.log").symlink_to(tmp_path / "precious")
+    done = run("echo", "hello")
+
+    assert (tmp_path / "precious").read_text() == "as it was"
+    assert done.log.read_text() == "hello\n"
+    assert done.log.stat().st_mode & 0o777 == 0o600

@@ -1,5 +1,6 @@
 """What an answer is worth, when a step is tried again, and that an attempt always ends on record."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,56 @@ def test_a_step_runs_and_its_report_is_on_record(lite, tmp_path):
     assert lite.view(plan_id).outcome == "succeeded"
     assert worker.seen[0].scratch == tmp_path / f"plan-{plan_id}" / "s1" / "1"
     assert worker.seen[0].scratch.is_dir()
+
+
+SECRET = "pgpass-0f3c9a77"
+
+
+@pytest.mark.parametrize("written", [SECRET, "cGdwYXNzLTBmM2M5YTc3", "x" * (2**18 - 7) + SECRET, SECRET * 2])
+def test_no_file_of_an_attempt_holds_a_secret_of_the_workers(lite, tmp_path, monkeypatch, written):
+    def fails() -> Report[Data]:
+        file = worker.seen[0].scratch / "own.log"
+        file.write_text(f"tried with {written} in vain")
+        file.chmod(0o644)
+        return Report.failed("no", artifacts=(str(file),))
+
+    monkeypatch.setenv("AUTH_DB_PASSWORD", SECRET)
+    attempts, worker = crew(lite, tmp_path, fails)
+    plan_id = planned(attempts, "check")
+    work(attempts)
+
+    report = lite.view(plan_id).step("s1").report
+    (kept,) = map(Path, report.artifacts)
+
+    assert written[-12:] not in kept.read_text()
+    assert kept.read_text().startswith("tried with ")
+    assert kept.read_text().endswith(" in vain")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert {
+        path.stat().st_mode & 0o777 for path in kept.parents if path.is_relative_to(tmp_path / "plan-1")
+    } == {0o700}
+
+
+def test_only_plain_files_of_its_own_folder_become_artefacts(lite, tmp_path):
+    key = tmp_path / "key"
+    key.write_text("of the machine")
+
+    def links() -> Report[Data]:
+        home = worker.seen[0].scratch
+        (home / "plain.log").write_text("it broke")
+        (home / "hard.log").hardlink_to(key)
+        (home / "soft.log").symlink_to(key)
+        (home / "away").symlink_to(tmp_path)
+        os.mkfifo(home / "pipe")
+        names = ["plain.log", "hard.log", "soft.log", "away/key", "../../../key", "pipe", "none", ".", "\0"]
+        return Report.failed("no", artifacts=(*(f"{home}/{name}" for name in names), str(key)))
+
+    attempts, worker = crew(lite, tmp_path, links)
+    plan_id = planned(attempts, "check")
+    work(attempts)
+
+    assert [Path(path).name for path in lite.view(plan_id).step("s1").report.artifacts] == ["plain.log"]
+    assert key.read_text() == "of the machine"
 
 
 def test_what_a_step_found_before_it_began_is_kept_for_the_undo(lite, tmp_path):

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import unicodedata
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -48,11 +49,11 @@ class Parameter(BaseModel):
 
     def fault(self, value: str) -> str:
         """Why this value is refused; "" when it may be used."""
-        if len(value) > LONGEST or re.search(r"[\x00-\x1f\x7f]", value):
-            return f"may hold no control character and at most {LONGEST} characters"
+        if len(value) > LONGEST or not value.isprintable():
+            return f"may hold no control character, nothing invisible, and at most {LONGEST} characters"
         if value in self.choices:
             return ""
-        if value.startswith("-") and not DASHED.match(self.pattern):
+        if _dashed(value) and not DASHED.match(self.pattern):
             return "may not begin with '-'; the program could take it for an option"
         if self.pattern and re.fullmatch(self.pattern, value):
             return ""
@@ -198,6 +199,11 @@ def _allow(entry: CommandEntry, params: CommandParams) -> None:
         raise Permanent(
             f"The arguments of '{params.command}' are refused: {'; '.join(faults)}. Nothing was run."
         )
+
+
+def _dashed(value: str) -> bool:
+    """Whether it begins with a dash, also with one that only looks like it: programs may normalise it."""
+    return value[:1] == "\N{MINUS SIGN}" or unicodedata.category(value[:1] or "x") == "Pd"
 
 
 def _shell_line(words: tuple[str, ...]) -> bool:

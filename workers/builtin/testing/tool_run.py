@@ -1,6 +1,7 @@
 """One run of a suite's tool: in a home of its own, with what it reported, and once more for what failed."""
 
 import shutil
+import stat
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from workers.builtin.testing.results import Found, merge
 from workers.builtin.testing.suites import GRACES, Suite
 from workers.builtin.testing.tools import Tool
 from workers.commands import process
-from workers.commands.output import Mask
+from workers.commands.output import Mask, mask_of
 from workers.commands.process import Finished
 
 KEPT = 20  # report files that become artefacts
@@ -34,7 +35,7 @@ class Site:
 
     def fit(self, text: str) -> str:
         """Without secrets, and with places as they are called inside the project."""
-        return Mask(self.secrets).text(text).replace(f"{self.directory.absolute()}/", "")
+        return mask_of(self.secrets).text(text).replace(f"{self.directory.absolute()}/", "")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def run_once(site: Site, ctx: Context, failed: ToolRun | None = None) -> ToolRun
         words = tool.again(words, failed.found.bad())
     done = _run(words, site, tool, scratch, ctx)
     files = _files(site, own)
-    kept = _keep(files, own, scratch, Mask(site.secrets))
+    kept = _keep(files, own, scratch, mask_of(site.secrets))
     return ToolRun(done, tool.found(files, done), tool, (str(done.log), *kept))
 
 
@@ -79,9 +80,10 @@ def settle(first: ToolRun, again: ToolRun | None) -> ToolRun:
 
 def _run(words: list[str], site: Site, tool: Tool, scratch: Path, ctx: Context) -> Finished:
     own = {name: scratch / name.lower() for name in ("HOME", "TMPDIR")}
+    scratch.mkdir(mode=0o700, exist_ok=True)
     for place in own.values():
         shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+        place.mkdir(mode=0o700)
     told = [""]
 
     def tell(line: str) -> None:
@@ -120,7 +122,8 @@ def _keep(files: list[Path], own: Path, scratch: Path, mask: Mask) -> list[str]:
     """Copies without secrets, where they stay: the tool's own place may be gone with the checkout."""
     kept = []
     for number, file in enumerate(files[:KEPT], start=1):
-        if file.stat().st_size <= LARGEST:
+        facts = file.lstat()  # a link could lead to what no test may show
+        if stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1 and facts.st_size <= LARGEST:
             target = file if file == own else scratch / f"{number}-{file.name}"
             target.write_bytes(mask.hide(file.read_bytes()))
             kept.append(str(target))

@@ -94,7 +94,7 @@ def test_steps_change_places_and_the_shape_stays(words):
      "use canary and sing a song", "move it", "", "what does step 2 do?", "move step 3"],
 )  # fmt: skip
 def test_what_is_not_understood_whole_changes_nothing(words):
-    with pytest.raises(NotUnderstood, match=r"I understand, for example: “move step 3 to 2am EST”"):
+    with pytest.raises(NotUnderstood, match=r"I understand, for example: “move step 3 to 2am”"):
         understand(words, about())
 
 

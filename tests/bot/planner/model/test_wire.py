@@ -345,3 +345,9 @@ def test_no_answer_gets_past_the_validator_or_breaks_it(draft):
 def test_nesting_of_any_depth_is_a_plan_or_an_issue(depth):
     with suppress(InvalidPlan):
         meant(check("[" * depth + "]" * depth))
+
+
+@pytest.mark.parametrize("told", ['"goal": "another"', '"steps": []'])
+def test_an_answer_that_says_something_twice_is_refused(told):
+    with pytest.raises(InvalidPlan, match="is given twice"):
+        wire.read(json.dumps(GOOD).removesuffix("}") + f", {told}}}", wire.Draft)

@@ -466,6 +466,14 @@ def test_a_broken_runbook_is_named(tmp_path, content):
         runbooks.read([tmp_path])
 
 
+def test_a_runbook_that_says_something_twice_is_named(tmp_path):
+    text = (SHIPPED / "run-tests.yml").read_text()
+    (tmp_path / "mine.yml").write_text(f"{text}\nid: another\n")
+
+    with pytest.raises(BadConfig, match=r"mine\.yml cannot be used: “id” is given twice"):
+        runbooks.read([tmp_path])
+
+
 def test_a_pattern_that_is_none_is_named_when_it_is_read(tmp_path):
     text = (SHIPPED / "run-tests.yml").read_text().replace(r"'\btests?\b'", "'('")
     (tmp_path / "mine.yml").write_text(text)

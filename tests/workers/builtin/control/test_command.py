@@ -103,7 +103,7 @@ def test_a_value_stays_one_word_whatever_stands_in_it(value: str, tmp_path: Path
     assert json.loads(report.data.output) == [value, f"--to={value}", "end"]
 
 
-@pytest.mark.parametrize("value", ["--config=/etc/shadow", "-x", "--"])
+@pytest.mark.parametrize("value", ["--config=/etc/shadow", "-x", "--", "–x", "—x", "−x", "‐x", "－x", "﹣x"])
 def test_a_value_cannot_become_an_option(value: str, tmp_path: Path) -> None:
     entry = {"argv": [*TELL, "{service}"], "parameters": {"service": ANYTHING}}
 
@@ -117,7 +117,9 @@ def test_a_dash_that_the_operator_wrote_down_is_meant(rule: dict[str, Any], tmp_
     assert json.loads(report.data.output) == ["-5"]
 
 
-@pytest.mark.parametrize("value", ["a\0b", "a\nb", "a\n", "a\rb", "x" * 1001])
+@pytest.mark.parametrize(
+    "value", ["a\0b", "a\nb", "a\n", "a\rb", "a\u2028b", "a\x85b", "a\u202eb", "a\u200bb", "x" * 1001]
+)
 def test_control_characters_and_endless_values_are_refused(value: str, tmp_path: Path) -> None:
     entry = {"argv": [*TELL, "{service}"], "parameters": {"service": {"pattern": r"[\s\S]*"}}}
 

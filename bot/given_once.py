@@ -1,0 +1,46 @@
+"""JSON and YAML in which nothing is said twice: of two values for one name, two readers may see either."""
+
+import json
+from typing import Any
+
+import yaml
+
+MERGE = "tag:yaml.org,2002:merge"
+
+
+class GivenTwice(ValueError):
+    """A name has two values; which of them is meant nobody can tell."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"“{name[:60]}” is given twice")
+
+
+def json_of(text: str | bytes, **options: Any) -> Any:
+    """As `json.loads`, but a name that stands twice in one object is refused."""
+    return json.loads(text, object_pairs_hook=_object, **options)
+
+
+def yaml_of(text: str) -> Any:
+    """As `yaml.safe_load`, but a name that stands twice in one mapping is refused."""
+    return yaml.load(text, Loader=_Loader)  # noqa: S506 # a SafeLoader that refuses more
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in made:
+            raise GivenTwice(name)
+        made[name] = value
+    return made
+
+
+class _Loader(yaml.SafeLoader):
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """What `<<` brings in may be said again: that is what it is for."""
+        seen: set[tuple[str, str]] = set()
+        for key, _ in node.value:
+            said = (key.tag, str(key.value))
+            if said in seen and key.tag != MERGE:
+                raise GivenTwice(said[1])
+            seen.add(said)
+        return super().construct_mapping(node, deep)
