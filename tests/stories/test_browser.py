@@ -54,9 +54,7 @@ def test_the_story_in_a_browser(page: Page, world: World, browser: Browser) -> N
     page.get_by_test_id("modal-submit").click()
     expect(page.get_by_test_id("field-error")).to_contain_text("I do not understand the time")
     shot(page, "story-4-edit")
-    page.locator('[data-block-id="when:deploy"] input, [data-block-id="when:deploy"] textarea').fill(
-        "2AM EST"
-    )
+    page.locator('[data-block-id="when:deploy"] input, [data-block-id="when:deploy"] textarea').fill("2AM ET")
     page.get_by_test_id("modal-submit").click()
     expect(page.get_by_test_id("modal")).to_have_count(0)
     expect(page.get_by_test_id("message").first).to_contain_text("revision 2")

@@ -54,7 +54,7 @@ def test_a_deploy_is_planned_edited_approved_and_runs_in_its_window(world: World
     assert (
         world.bob.fills({"when:deploy": "99 o'clock"}).errors["when:deploy"].startswith("I do not understand")
     )
-    world.bob.fills({"when:deploy": "2AM EST"})
+    world.bob.fills({"when:deploy": "2AM ET"})
     world.ann.sees("made revision 2")
     world.bob.clicks("approve")
     world.ann.sees("9 passed")
@@ -280,7 +280,7 @@ def test_plans_are_listed_shown_and_cancelled(small: World) -> None:
 
 @pytest.mark.authorize
 def test_an_approval_whose_giver_has_left_is_not_spent(small: World) -> None:
-    small.asks("/plan deploy auth-service v2.1.4 to production tonight at 2am EST")
+    small.asks("/plan deploy auth-service v2.1.4 to production tonight at 2am ET")
     small.bob.clicks("approve")
     small.until(lambda plan: plan.step("backup").state == "succeeded", "the backup")
     small.workspace.change_member("U0BOB", deleted=True)

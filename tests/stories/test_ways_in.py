@@ -103,7 +103,7 @@ def test_words_in_the_thread_change_the_plan_and_never_approve_it(world: World, 
     proposed(world, before)
     card = world.plan().card
     world.workspace.fault(duplicate=2)
-    world.bob.says("move step 3 to 2am EST", thread=card)
+    world.bob.says("move step 3 to 2am ET", thread=card)
     world.ann.sees("<@U0BOB> made revision 2")
     world.workspace.wait(lambda state: "ok_hand" in json.dumps(state["messages"]), "a sign that it was heard")
     world.bob.says("lgtm", thread=card)
@@ -116,7 +116,7 @@ def test_words_in_the_thread_change_the_plan_and_never_approve_it(world: World, 
 
     assert world.bob.view()["callback_id"] == "edit"
     assert world.plan().revision == 2
-    assert world.plan().step("deploy").spec.schedule.at == "2am EST"
+    assert world.plan().step("deploy").spec.schedule.at == "2am ET"
     world.bob.closes()
 
 

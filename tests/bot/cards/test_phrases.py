@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.cards.phrases import differences, lasting, standing, timing
+from bot.cards.phrases import cost, differences, lasting, standing, timing
 from storage.contract.states import PlanState, StepState
 from storage.reading.plan_view import StepView
 from tests.support.fakes import NOW, plan_spec, step, undo
@@ -100,3 +100,9 @@ def test_every_change_of_the_digest_is_said(new):
 
     assert new.digest() != old.digest()
     assert any("at once → at once" not in line for line in differences(old, new))
+
+
+def test_the_card_can_say_what_thinking_cost():
+    assert (cost(0), cost(0.004), cost(0.0831)) == (
+        "", "thinking cost less than 0.01 USD", "thinking cost 0.08 USD",
+    )  # fmt: skip

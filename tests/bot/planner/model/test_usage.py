@@ -11,18 +11,11 @@ from bot.planner.model.usage import (
     ModelUnavailable,
     Price,
     Usage,
-    cost,
 )
 from storage.errors import BadConfig, SignoffError
 from tests.support.fake_model import GOOD, MODEL, says
 
 pytestmark = pytest.mark.model
-
-
-def test_the_card_can_say_what_thinking_cost():
-    assert (cost(0), cost(0.004), cost(0.0831)) == (
-        "", "thinking cost less than 0.01 USD", "thinking cost 0.08 USD",
-    )  # fmt: skip
 
 
 def test_the_price_of_a_call_counts_the_cache(desk):
