@@ -905,17 +905,22 @@ def test_a_missed_step_of_a_plan_that_was_cancelled_meanwhile_stops_nobody(lite,
     assert lite.view(plan_id).state == PlanState.cancelled
 
 
-def test_a_refusal_is_on_record_and_leaves_the_delivery_to_be_answered(store):
+def test_a_refusal_is_on_record_with_the_answer_to_it_or_not_at_all(store):
     plan_id = propose(store)
     store.deliver("click:2", "click", {"value": "x"})
     with store.handling("click:2"):
         store.refuse(plan_id, "approve", user="GUS", reason="a guest")
+    assert "refuse" not in verbs(store, plan_id)
+
+    with store.handling("click:2"):
+        store.refuse(plan_id, "approve", user="GUS", reason="a guest")
         store.refuse(0, "stop", user="GUS", reason="a guest")
+        store.whisper("answer:click:2", channel="C", user="GUS", text="No.")
 
     assert store.events(plan_id)[-1].data == {"verb": "approve", "reason": "a guest", "via": "click"}
     assert [event.actor for event in store.events(0)] == ["GUS"]
     assert broken_link(store.events(plan_id)) is None
-    assert [delivery.key for delivery in store.unhandled()] == ["click:2"]
+    assert store.unhandled() == []
 
 
 # the journal
@@ -1149,7 +1154,8 @@ def test_of_many_copies_of_a_delivery_one_counts(store):
 def test_deliveries_are_handled_in_the_order_they_came_and_then_forgotten(store):
     for number in (3, 1, 2):
         store.deliver(f"Ev{number}", "command", {"text": "secret"})
-    store.handled("Ev3")
+    with store.handling("Ev3"):
+        store.handled()
 
     assert [delivery.key for delivery in store.unhandled()] == ["Ev1", "Ev2"]
     assert store.deliver("Ev3", "command", {}) is False
