@@ -1,4 +1,4 @@
-# One image, three uses: `signoff up` (default), `signoff bot`, `python -m workers`.
+# One image, three uses: `signoff up` (default), `signoff bot`, `python -P -m workers`.
 # .ci/run rehearses these steps (make image-rehearsal): what stands here is what was tried.
 FROM python:3.13-slim-bookworm AS build
 WORKDIR /src
@@ -15,7 +15,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --home-dir /var/lib/signoff signoff
 COPY --from=build /opt/signoff /opt/signoff
-ENV PATH=/opt/signoff/bin:$PATH SIGNOFF_STATE=/var/lib/signoff SIGNOFF_CONFIG=/etc/signoff/signoff.toml
+ENV PATH=/opt/signoff/bin:$PATH SIGNOFF_STATE=/var/lib/signoff SIGNOFF_CONFIG=/etc/signoff/signoff.toml PYTHONSAFEPATH=1
 USER signoff
 WORKDIR /var/lib/signoff
 VOLUME /var/lib/signoff

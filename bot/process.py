@@ -13,6 +13,7 @@ from pathlib import Path
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
+from sqlalchemy import Engine
 
 from bot.cards.blocks import Block, permalink
 from bot.cards.home import HomeFacts, closed, home
@@ -39,6 +40,7 @@ from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec
 from storage.database.commit_notices import CommitListener
 from storage.database.engine import migrate, open_engine
+from storage.database.only_one import only_one
 from storage.errors import BadConfig
 from storage.intention import Intention
 from storage.monitoring.health import Health, HealthSettings, Pulse, answering
@@ -60,6 +62,12 @@ def run(settings: BotSettings) -> int:
     config = load_config(settings)
     private_directory(settings.state)
     engine = open_engine(settings.database)
+    with only_one(engine, "bot"):
+        return live(settings, config, engine)
+
+
+def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
+    """The life of one bot: hear, think, tend, speak, remind, anchor."""
     migrate(engine)
     store = Intention(engine, settings.now(), settings.redactor())
     client = web_client(settings)

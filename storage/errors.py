@@ -3,6 +3,7 @@
 SignoffError
 ├─ NotFound         no such plan, revision or step
 ├─ Conflict         the row moved before you did: an old button, a lost race, a late report
+│  └─ HandledElsewhere  another bot has handled this delivery: whatever we did for it is undone
 ├─ NotAllowed       policy said no
 ├─ InvalidPlan      .issues: every problem found, each with its place
 ├─ BadConfig        signoff.toml or the environment cannot be used
@@ -24,6 +25,10 @@ class NotFound(SignoffError):
 
 class Conflict(SignoffError):
     """The row moved before you did."""
+
+
+class HandledElsewhere(Conflict):
+    """Another bot has handled this delivery meanwhile; nothing of what we did for it was committed."""
 
 
 class NotAllowed(SignoffError):

@@ -4,6 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import psycopg
@@ -13,7 +14,7 @@ from sqlmodel import col
 
 from storage.database.fair_lock import FairLock
 from storage.database.tables import Delivery
-from storage.errors import Unavailable
+from storage.errors import HandledElsewhere, Unavailable
 from storage.secrets.redaction import Redactor
 from storage.transaction import Transaction
 
@@ -27,6 +28,28 @@ def _answering() -> Iterator[None]:
         raise Unavailable(f"The database does not answer: {error}") from error
 
 
+@dataclass
+class Handling:
+    """A delivery that one thread handles, and what shall be on record as soon as it is handled."""
+
+    key: str
+    done: bool = False  # committed as handled, by us: what is written after that is ours, too
+    kept: list[Callable[[Transaction], None]] = field(default_factory=list)
+
+    def mark(self, t: Transaction) -> None:
+        """Handled, in this commit, unless somebody was faster: then all of it is rolled back.
+
+        A lock may be lost by a process that stands still; this condition holds whoever wakes up when.
+        """
+        for write in self.kept:
+            write(t)
+        # The body may hold a person's words and a trigger; once handled, the key is all we need.
+        done = {"handled_at": t.clock(), "body": {}}
+        open_ = (col(Delivery.key) == self.key, col(Delivery.handled_at).is_(None))
+        if not t.execute(update(Delivery).where(*open_).values(**done)).rowcount:
+            raise HandledElsewhere(f"Delivery {self.key} was handled by another bot meanwhile.")
+
+
 class Memory:
     """The rows, as one process reaches them. `Intention` and `Execution` say what may be done to them."""
 
@@ -38,10 +61,17 @@ class Memory:
         self.clock = clock
         self._writing = engine.execution_options(writes=True)
         self._writer = FairLock()
-        self._handled = threading.local()
+        self._here = threading.local()
+
+    @property
+    def open_delivery(self) -> Handling | None:
+        """What this thread handles, until a commit of it has marked it as handled."""
+        one: Handling | None = getattr(self._here, "one", None)
+        return one if one and not one.done else None
 
     @contextmanager
-    def write(self, *, handles: bool = True, urgent: bool = False) -> Iterator[Transaction]:
+    def write(self, *, urgent: bool = False) -> Iterator[Transaction]:
+        one = self.open_delivery
         # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
         with (
             self._writer.turn(urgent=urgent),
@@ -49,12 +79,12 @@ class Memory:
             self._writing.connect() as connection,
             connection.begin(),
         ):
-            t = Transaction(connection, self.clock, self.redact, getattr(self._handled, "via", ""))
+            t = Transaction(connection, self.clock, self.redact, getattr(self._here, "via", ""))
             yield t
-            if handles and (key := getattr(self._handled, "key", "")):
-                # The body may hold a person's words and a trigger; once handled, the key is all we need.
-                done = {"handled_at": self.clock(), "body": {}}
-                t.execute(update(Delivery).where(col(Delivery.key) == key).values(**done))
+            if one:
+                one.mark(t)
+        if one:
+            one.done = True
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
@@ -63,19 +93,30 @@ class Memory:
 
     @contextmanager
     def handling(self, key: str) -> Iterator[None]:
-        """What is written in here marks the delivery as handled in the same commit: both, or neither."""
-        self._handled.key = key
+        """The first commit in here marks the delivery as handled: both, or neither, and once.
+
+        HandledElsewhere when another process was faster: then nothing of that commit has happened.
+        """
+        self._here.one = Handling(key)
         try:
             with self.coming(key.partition(":")[0]):
                 yield
         finally:
-            self._handled.key = ""
+            self._here.one = None
 
     @contextmanager
     def coming(self, via: str) -> Iterator[None]:
         """By which way people come to what is written in here: the journal says it with every event."""
-        self._handled.via = via
+        self._here.via = via
         try:
             yield
         finally:
-            self._handled.via = ""
+            self._here.via = ""
+
+    def record(self, write: Callable[[Transaction], None]) -> None:
+        """Write this now; while a delivery is handled, in the commit that answers it: on record once."""
+        if one := self.open_delivery:
+            one.kept.append(write)
+            return
+        with self.write() as t:
+            write(t)

@@ -53,7 +53,7 @@ def test_its_command_is_one_of_ours(part, service):
         assert command[0] == "signoff"
         assert parser().parse_args(command[1:]).command == "bot"
     else:
-        assert command == ["python", "-m", "workers"]
+        assert command == ["python", "-P", "-m", "workers"]
 
 
 @pytest.mark.parametrize(("part", "service"), services())

@@ -1,18 +1,18 @@
 """python -m workers: run the workers, or say what they can do."""
 
 import argparse
-import fcntl
 import json
 import logging
 import os
 import signal
 import socket
 import sys
-from pathlib import Path
-from typing import IO
+
+from sqlalchemy import Engine
 
 from storage.config import RELEASE, Settings, configure_logging, read_config
 from storage.database.engine import migrate, open_engine
+from storage.database.only_one import only_one
 from storage.errors import BadConfig, SignoffError
 from storage.execution import Execution
 from storage.monitoring.health import Health, HealthSettings, answering
@@ -23,7 +23,7 @@ from workers.engine.carrier import Carrier, LocalCarrier
 from workers.engine.clock import Clock
 from workers.engine.turn import Crew
 from workers.kit import check
-from workers.registry import load
+from workers.registry import Registry, load
 
 logger = logging.getLogger(__name__)
 
@@ -76,8 +76,14 @@ def run(settings: WorkersSettings) -> int:
     private_directory(settings.state)
     narrow_tree(settings.state / "attempts")
     engine = open_engine(settings.database)
+    # A second process on one SQLite file would take the first one's steps for lost.
+    with only_one(engine, "workers"):
+        return work(settings, registry, engine)
+
+
+def work(settings: WorkersSettings, registry: Registry, engine: Engine) -> int:
+    """Until told to stop."""
     alone = engine.dialect.name == "sqlite"
-    guard = hold(settings.state / "workers.lock") if alone else None
     migrate(engine)
     store = Execution(engine, settings.now(), settings.redactor())
     owner = f"workers-{socket.gethostname()}-{os.getpid()}"
@@ -101,8 +107,6 @@ def run(settings: WorkersSettings) -> int:
         clock.run()
     if crew.members():  # their threads would be waited for; the next process finds what they leave
         os._exit(0)
-    if guard:
-        guard.close()
     return 0
 
 
@@ -126,20 +130,6 @@ def choose_carrier(name: str, attempts: Attempts, crew: Crew) -> Carrier:
     except ModuleNotFoundError as error:
         raise BadConfig(f"Procrastinate is missing ({error}): pip install 'signoff[cluster]'.") from None
     return ProcrastinateCarrier(attempts, crew)
-
-
-def hold(path: Path) -> IO[str]:
-    """One workers process per SQLite file: a second one would take the first one's steps for lost."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    lock = path.open("w")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise BadConfig(
-            f"Another workers process uses this database already (it holds {path}). Stop it first, or use "
-            "PostgreSQL (SIGNOFF_DATABASE_URL), where any number may run."
-        ) from None
-    return lock
 
 
 if __name__ == "__main__":

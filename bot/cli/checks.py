@@ -1,9 +1,9 @@
 """`signoff eval`, `runbook test`, `worker check`: each prints a table and returns an exit code."""
 
 import subprocess
-import sys
 
 from bot.cli.sources import ask_workers
+from bot.cli.supervise import PYTHON
 from bot.config import BotSettings
 from bot.planner import evaluation
 from bot.planner.model.claude import Claude, connect
@@ -46,4 +46,4 @@ def rehearse(settings: BotSettings) -> int:
 
 def check_worker(module: str) -> int:
     """The contract tests, in a process of the workers: the bot imports none of their code."""
-    return subprocess.run([sys.executable, "-m", "workers", "check", module], check=False).returncode  # noqa: S603 # our own module
+    return subprocess.run([*PYTHON, "-m", "workers", "check", module], check=False).returncode  # noqa: S603 # our own module

@@ -99,7 +99,7 @@ def _database(settings: BotSettings) -> Iterator[Finding]:
         names = sorted({contract.worker for contract in offered})
         yield Finding("workers", "ok", f"{len(workers)} process(es), offering {', '.join(names)}")
     else:
-        mend = "start them: signoff up, or python -m workers"
+        mend = "start them: signoff up, or python -P -m workers"
         yield Finding("workers", "note", "no workers process was seen in the last half minute", mend)
 
 

@@ -2,8 +2,8 @@
 
 import json
 import subprocess
-import sys
 
+from bot.cli.supervise import PYTHON
 from bot.config import BotSettings
 from bot.planner.validate import Catalogue
 from storage.contract.capability import Contract
@@ -20,8 +20,8 @@ def open_store(settings: BotSettings) -> Intention:
 
 def ask_workers() -> Catalogue:
     """What the configured workers can do, as they say themselves: the bot holds none of their code."""
-    asked = subprocess.run(
-        [sys.executable, "-m", "workers", "capabilities"], capture_output=True, text=True, check=False
+    asked = subprocess.run(  # noqa: S603 # our own module
+        [*PYTHON, "-m", "workers", "capabilities"], capture_output=True, text=True, check=False
     )
     if asked.returncode:
         raise BadConfig(f"The workers cannot say what they do: {asked.stderr.strip()}")

@@ -14,6 +14,8 @@ from storage.private_files import private_opener
 
 logger = logging.getLogger(__name__)
 
+# Every Python that we start: a folder that we happen to be started in may have a `workers` of its own.
+PYTHON = (sys.executable, "-P")
 PATIENCE = 15.0  # seconds to end by itself before it is killed
 
 
@@ -32,7 +34,7 @@ class Child:
     def start(self) -> None:
         out = open(self.log, "ab", opener=private_opener) if self.log else None  # noqa: SIM115 # closed below
         self.process = subprocess.Popen(  # noqa: S603 # our own modules, no shell
-            [sys.executable, *self.argv], env=dict(self.env), stdout=out, stderr=out, stdin=subprocess.DEVNULL
+            [*PYTHON, *self.argv], env=dict(self.env), stdout=out, stderr=out, stdin=subprocess.DEVNULL
         )
         if out:
             out.close()
@@ -104,7 +106,7 @@ PLAIN = {"PATH", "HOME", "LANG", "TZ", "TMPDIR", "VIRTUAL_ENV", "HTTP_PROXY", "H
 
 def siblings(environ: Mapping[str, str]) -> list[Child]:
     """The two processes of a real installation. Neither gets the other's secrets."""
-    parent = {"SIGNOFF_PARENT": str(os.getpid())}
+    parent = {"SIGNOFF_PARENT": str(os.getpid()), "PYTHONSAFEPATH": "1"}  # and what they start in turn
     bot = {k: v for k, v in environ.items() if k.startswith(BOTS) or k.upper() in PLAIN}
     of_workers = {k: v for k, v in environ.items() if not k.startswith(BOTS_ALONE)}
     return [

@@ -13,11 +13,12 @@ from bot.inbox.replies import BUTTON, on_reply, proposal_meant
 from bot.inbox.requests import on_command, on_mention
 from bot.people import Unidentified
 from storage.database.tables import Delivery
-from storage.errors import SignoffError
+from storage.errors import HandledElsewhere, SignoffError, Unavailable
 
 logger = logging.getLogger(__name__)
 
-PATIENCE = timedelta(seconds=30)  # how long an act waits for Slack to say whose it is
+PATIENCE = timedelta(seconds=30)  # how long an act waits for Slack to say whose it is, or for the database
+LATER = (Unidentified, Unavailable)
 HANDLERS = {
     "command": on_command, "mention": on_mention, "reply": on_reply, "click": on_click, "form": on_filled,
     "home": on_home,
@@ -29,24 +30,35 @@ def handle_all(bot: Bot) -> None:
     for delivery in bot.store.unhandled():
         try:
             with bot.store.handling(delivery.key):
-                answer = handle(bot, delivery)
-        except Unidentified as error:
-            if bot.store.clock() - delivery.received_at < PATIENCE:
-                continue
-            answer = str(error)
+                settle(bot, delivery)
+        except HandledElsewhere as error:  # we stood still, and somebody else went on
+            logger.info("%s", error)
+        except LATER as error:
+            logger.info("delivery %s waits: %s", delivery.key, error)
+        else:
+            bot.store.redraw_homes([delivery.body["user"]], urgent=True)
+
+
+def settle(bot: Bot, delivery: Delivery) -> None:
+    """Handle it and answer the person. What could not be known or written yet is tried again for a while."""
+    try:
+        answer = handle(bot, delivery)
+    except LATER as error:
+        if bot.store.clock() - delivery.received_at < PATIENCE:
+            raise
+        answer = str(error)
+        if isinstance(error, Unidentified):
             bot.store.refuse(0, delivery.kind, user=delivery.body["user"], reason=answer)
-        if answer:
-            with bot.store.handling(delivery.key):
-                whisper(bot, delivery, answer)
-        bot.store.handled(delivery.key)
-        bot.store.redraw_homes([delivery.body["user"]], urgent=True)
+    if answer:
+        whisper(bot, delivery, answer)
+    bot.store.handled()
 
 
 def handle(bot: Bot, delivery: Delivery) -> str:
     """Do it; the sentence to the person, if there is one. A bug answers with a number, not with silence."""
     try:
         return HANDLERS[delivery.kind](bot, delivery.body)
-    except Unidentified:
+    except (*LATER, HandledElsewhere):
         raise
     except SignoffError as error:
         return str(error)

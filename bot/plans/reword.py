@@ -51,6 +51,7 @@ def tell_why_not(bot: Bot, plan_id: int, why: str, *, asked: Delivery) -> None:
         bot.store.whisper(
             f"answer:{asked.key}", text=f"{why}\nYou said: “{clip(inert(body['text']), 300)}”", **place
         )
+        bot.store.handled()
 
 
 def tell_it_broke(bot: Bot, plan_id: int, *, asked: Delivery) -> None:

@@ -31,14 +31,22 @@ def think(bot: Bot) -> None:
         return  # without a worker that has said what it can do, a wish waits
     for one in work:
         try:
-            one.do(bot, one.plan_id)
+            attempt(bot, one)
         except Conflict as error:
             logger.info("plan=%s was decided elsewhere while it was thought about: %s", one.plan_id, error)
-        except SignoffError as error:
-            one.refused(bot, one.plan_id, str(error))
-        except Exception:
-            logger.exception("thinking about plan %s broke", one.plan_id)
-            one.broke(bot, one.plan_id)
+
+
+def attempt(bot: Bot, one: Work) -> None:
+    """Think about one plan; Conflict when somebody else was faster, also with saying that it failed."""
+    try:
+        one.do(bot, one.plan_id)
+    except Conflict:
+        raise
+    except SignoffError as error:
+        one.refused(bot, one.plan_id, str(error))
+    except Exception:
+        logger.exception("thinking about plan %s broke", one.plan_id)
+        one.broke(bot, one.plan_id)
 
 
 def changes(bot: Bot) -> list[Work]:

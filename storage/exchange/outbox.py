@@ -85,7 +85,7 @@ def redraw_homes(memory: Memory, users: Iterable[str], *, urgent: bool = False) 
     if not known:
         return
     hurry = {"urgent": True, "not_before": memory.clock()} if urgent else {}
-    with memory.write(handles=False) as t:
+    with memory.write() as t:
         theirs = update(Message).where(col(Message.key).in_(known))
         t.execute(theirs.values(wanted=col(Message.wanted) + 1, **hurry))
 

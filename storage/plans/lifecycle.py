@@ -42,13 +42,16 @@ def add_request(
 
 
 def refuse(memory: Memory, plan_id: int, verb: str, *, user: str, reason: str) -> None:
-    """Put a refusal on record. The delivery is handled only when the person was answered, too."""
+    """Put a refusal on record; that of a delivery together with the answer to the person."""
     data = {"verb": verb, "reason": reason}
-    with memory.write(handles=False) as t:
+
+    def write(t: Transaction) -> None:
         if plan_id:
             t.journal(t.touch(plan_id), "refuse", actor=user, data=data)
         else:
             t.journal_system("refuse", actor=user, data=data)
+
+    memory.record(write)
 
 
 def stall(memory: Memory, plan_id: int, *, actor: str, reason: str) -> None:

@@ -46,7 +46,10 @@ def load(name: str) -> Worker:
     try:
         place = import_module(module)
     except ModuleNotFoundError as error:
-        raise BadConfig(f"There is no module '{error.name}'. Run this where it can be imported.") from None
+        raise BadConfig(
+            f"There is no module '{error.name}'. Install it, or say where it lies (PYTHONPATH=FOLDER): the "
+            "folder you are in is not searched by itself."
+        ) from None
     own = [kind for kind in vars(place).values() if _is_worker(kind) and kind.__module__ == module]
     chosen = [kind for kind in own if not attribute or kind.__name__ == attribute]
     if len(chosen) != 1:
@@ -65,7 +68,7 @@ def hashes(worker: Worker) -> list[str]:
 
 def unstable(name: str, worker: Worker) -> Found:
     """A contract whose hash differs from process to process would refuse every approved step."""
-    words = [sys.executable, "-m", "workers.kit.check", "--hashes", name]
+    words = [sys.executable, "-P", "-m", "workers.kit.check", "--hashes", name]
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     env = os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)  # noqa: S603 # our own module

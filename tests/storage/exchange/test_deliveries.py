@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from storage.errors import Unavailable
+from storage.errors import HandledElsewhere, Unavailable
 from storage.exchange.deliveries import Arrival, Arrivals
-from tests.support.fakes import strangers, together
+from tests.support.fakes import messages, strangers, together
 from tests.support.store import Store
 
 
@@ -31,7 +31,8 @@ def test_of_many_copies_of_a_delivery_one_counts(store):
 def test_deliveries_are_handled_in_the_order_they_came_and_then_forgotten(store):
     for number in (3, 1, 2):
         store.deliver(f"Ev{number}", "command", {"text": "secret"})
-    store.handled("Ev3")
+    with store.handling("Ev3"):
+        store.handled()
 
     assert [delivery.key for delivery in store.unhandled()] == ["Ev1", "Ev2"]
     assert store.deliver("Ev3", "command", {}) is False
@@ -53,6 +54,44 @@ def test_two_bots_that_are_told_the_same_keep_it_once(store):
 
     assert sorted(found) == [False] * 7 + [True]
     assert keys(store) == ["k"]
+
+
+def test_of_many_bots_that_handle_the_same_delivery_one_commits(store):
+    store.deliver("k", "command", {"user": "U"})
+
+    def handle(bot: Store) -> int:
+        with bot.handling("k"):
+            return bot.request("deploy", team="T", user="U", channel="C")
+
+    found = together([lambda bot=bot: handle(bot) for bot in strangers(store, 8)])
+
+    assert len(store.recent(9)) == 1
+    assert sorted(type(one).__name__ for one in found) == ["HandledElsewhere"] * 7 + ["int"]
+
+
+def test_whoever_has_committed_first_may_go_on_and_who_was_late_may_not(store):
+    store.deliver("k", "command", {"user": "U"})
+    first, late = strangers(store, 2)
+    with first.handling("k"), late.handling("k"):
+        first.say("said", channel="C", text="one")
+        first.say("said again", channel="C", text="two")
+        for _ in range(2):
+            with pytest.raises(HandledElsewhere):
+                late.say("said late", channel="C", text="three")
+
+    assert [said.text for said in messages(store, "say")] == ["one", "two"]
+
+
+def test_a_delivery_that_another_one_leads_to_is_in_its_commit(store):
+    store.deliver("reply:1", "reply", {"user": "U"})
+    first, late = strangers(store, 2)
+    with late.handling("reply:1"):
+        with first.handling("reply:1"):
+            first.handled()
+        with pytest.raises(HandledElsewhere):
+            late.deliver("revise:1", "revise", {"user": "U", "text": "more careful"})
+
+    assert store.unhandled(thought=True) == []
 
 
 def test_deliveries_that_wait_for_a_commit_share_the_next_one(store, monkeypatch):

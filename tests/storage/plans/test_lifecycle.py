@@ -109,14 +109,19 @@ def test_a_plan_is_not_cancelled_while_a_step_is_unknown(store):
         store.cancel(plan_id, user="ANN", reason="stop")
 
 
-def test_a_refusal_is_on_record_and_leaves_the_delivery_to_be_answered(store):
+def test_a_refusal_is_on_record_with_the_answer_to_it_or_not_at_all(store):
     plan_id = propose(store)
     store.deliver("click:2", "click", {"value": "x"})
     with store.handling("click:2"):
         store.refuse(plan_id, "approve", user="GUS", reason="a guest")
+    assert "refuse" not in verbs(store, plan_id)
+
+    with store.handling("click:2"):
+        store.refuse(plan_id, "approve", user="GUS", reason="a guest")
         store.refuse(0, "stop", user="GUS", reason="a guest")
+        store.whisper("answer:click:2", channel="C", user="GUS", text="No.")
 
     assert store.events(plan_id)[-1].data == {"verb": "approve", "reason": "a guest", "via": "click"}
     assert [event.actor for event in store.events(0)] == ["GUS"]
     assert broken_link(store.events(plan_id)) is None
-    assert [delivery.key for delivery in store.unhandled()] == ["click:2"]
+    assert store.unhandled() == []

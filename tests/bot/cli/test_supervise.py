@@ -1,0 +1,136 @@
+"""What is started runs our code, never that of the folder it is started in: commands, siblings, children."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.demo.seed import plant
+from bot.local.server import LocalSlack
+from bot.local.shapes import Member
+from storage.clock import wall
+from storage.database.engine import migrate, open_engine
+from tests.bot.test_main import OURS, environment
+from tests.support.store import Store
+
+SIGNOFF = str(Path(sys.executable).with_name("signoff"))
+TRAP = "import os, sys\nwith open({mark!r}, 'a') as mark:\n    mark.write(f'{{__name__}} {{sys.argv}}\\n')\n"
+# Whole packages, what they and Python itself import by name, and a worker that says it was installed.
+PACKAGES = ("bot", "storage", "workers", "workers/practice", "workers/kit", "alembic", "pydantic")
+PLANTED = [
+    *(f"{top}/{name}.py" for top in PACKAGES for name in ("__init__", "__main__")), "storage/config.py",
+    "json.py", "logging.py", "sitecustomize.py", "usercustomize.py", "sqlalchemy.py", "evil.py",
+]  # fmt: skip
+ENTRY = {
+    "METADATA": "Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n",
+    "entry_points.txt": "[signoff.workers]\nevil = evil:Evil\ntest-runner = evil:Evil\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Somebody's project, with packages that are called as ours."""
+    found = tmp_path / "project"
+    for name in PLANTED:
+        path = found / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(TRAP.format(mark=str(tmp_path / "ran")))
+    (found / "evil-1.0.dist-info").mkdir()
+    for name, text in ENTRY.items():
+        (found / "evil-1.0.dist-info" / name).write_text(text)
+    return found
+
+
+def ran(folder: Path) -> str:
+    mark = folder.with_name("ran")
+    return mark.read_text() if mark.exists() else ""
+
+
+def typed(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
+    home = folder.with_name("home")
+    if not home.exists():
+        plant(home, 0)
+    env = environment(home)
+    return subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
+
+
+def until(look: Callable[[], object], what: str) -> None:
+    end = time.monotonic() + 60
+    while not look():
+        assert time.monotonic() < end, f"waited for {what}"
+        time.sleep(0.02)
+
+
+def test_the_trap_snaps(folder: Path) -> None:
+    typed(folder, sys.executable, "-m", "workers", "capabilities")
+
+    assert ran(folder).startswith("workers ")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ([SIGNOFF, "worker", "check", "workers.builtin.http.wait"], "0 errors"),
+        ([SIGNOFF, "plan", "plan.json"], "no problems found"),
+        ([SIGNOFF, "runbook", "test"], "as written"),
+        ([SIGNOFF, "doctor"], "workers"),
+        ([SIGNOFF, "worker", "check", "evil"], "There is no module 'evil'"),
+        ([sys.executable, "-P", "-m", "workers", "capabilities"], "run_tests"),
+        ([sys.executable, "-P", "-m", "storage", "migrate"], ""),
+    ],
+    ids=lambda value: " ".join(value[1:]) if isinstance(value, list) else "",
+)
+def test_a_command_runs_nothing_of_the_folder_it_is_typed_in(
+    folder: Path, words: list[str], says: str
+) -> None:
+    (folder / "plan.json").write_text(json.dumps(OURS))
+    done = typed(folder, *words)
+
+    assert says in done.stdout, done.stderr
+    assert ran(folder) == ""
+
+
+def test_signoff_up_runs_nothing_of_the_folder_it_is_started_in(folder: Path) -> None:
+    home = folder.with_name("home")
+    plant(home, 0)
+    engine = open_engine(f"sqlite:///{home / 'signoff.db'}")
+    migrate(engine)
+    store = Store(engine, wall)
+    with LocalSlack(members=[Member("U0ANN", "ann", "Ann")]) as slack:
+        tokens = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
+        env = kept | environment(home, **tokens, SLACK_API_URL=slack.api_url)
+        with subprocess.Popen([SIGNOFF, "up"], cwd=folder, env=env) as up:
+            try:
+                slack.client(patience=60.0).wait_for_bot()
+                until(lambda: store.processes("workers"), "the workers")
+            finally:
+                up.terminate()
+    engine.dispose()
+
+    assert up.returncode == 0
+    assert ran(folder) == ""
+
+
+def test_the_demo_runs_nothing_of_the_folder_it_is_started_in(folder: Path) -> None:
+    home = folder.with_name("state")
+    env = environment(home)
+    with subprocess.Popen(
+        [SIGNOFF, "demo", "--port", "0"], cwd=folder, env=env, stdout=subprocess.PIPE
+    ) as demo:
+        try:
+            until(lambda: all(is_up(home / "demo", name) for name in ("bot", "workers")), "its processes")
+        finally:
+            demo.terminate()
+
+    assert ran(folder) == ""
+
+
+def is_up(home: Path, kind: str) -> bool:
+    """Whether this sibling holds its lock: its own code is loaded then."""
+    return (home / f"signoff.db.{kind}.lock").exists()

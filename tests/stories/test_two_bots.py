@@ -1,0 +1,211 @@
+"""Two bots over the same rows, as real processes: one is kept away, or stands still and wakes up late."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from zlib import crc32
+
+import psycopg
+import pytest
+
+from bot.cli.supervise import Child
+from bot.local.server import LocalSlack
+from bot.local.shapes import Channel, Member
+from bot.turns.one_at_a_time import SPACE
+from storage.clock import wall
+from storage.database.engine import migrate, open_engine
+from tests.proof.deliveries import CONFIG, WISH
+from tests.support.fakes import real_contracts
+from tests.support.postgres import fresh_database, postgres_server
+from tests.support.store import Store
+from tests.support.world import bot_process
+
+pytestmark = pytest.mark.crash
+
+PEOPLE = [Member("U0ANN", "ann", "Ann"), Member("U0BOB", "bob", "Bob")]
+WISHES = [WISH.format(number) for number in range(5)]
+HEAR = (SPACE, crc32(b"hear") & 0x7FFFFFFF)
+BLOCKED = """SELECT count(*) FROM pg_stat_activity
+             WHERE wait_event_type = 'Lock' AND query ILIKE 'insert into plan%'"""
+
+
+@pytest.fixture
+def slack() -> Iterator[LocalSlack]:
+    with LocalSlack(members=PEOPLE, channels=[Channel("C0", "ops")]) as running:
+        yield running
+
+
+@contextmanager
+def bot(home: Path, slack: LocalSlack, url: str, name: str) -> Iterator[Child]:
+    """A bot that was started, and is gone afterwards, wherever it stands."""
+    (home / "signoff.toml").write_text(CONFIG)
+    one = bot_process(home, slack)
+    one.env = {**one.env, "SIGNOFF_DATABASE_URL": url, "SIGNOFF_LOG_LEVEL": "INFO"}
+    one.log = home / f"{name}.log"
+    one.start()
+    try:
+        yield one
+    finally:
+        assert one.process
+        one.process.kill()
+        one.process.wait()
+
+
+@contextmanager
+def opened(url: str) -> Iterator[Store]:
+    engine = open_engine(url)
+    migrate(engine)
+    store = Store(engine, wall)
+    store.publish(real_contracts())
+    try:
+        yield store
+    finally:
+        engine.dispose()
+
+
+def until(look: Callable[[], object], what: str, patience: float = 60.0) -> None:
+    end = time.monotonic() + patience
+    while not look():
+        assert time.monotonic() < end, f"waited for {what}"
+        time.sleep(0.01)
+
+
+def said(one: Child, words: str) -> int:
+    assert one.log
+    return one.log.read_text().count(words)
+
+
+def ended(one: Child) -> bool:
+    return one.process is not None and one.process.poll() is not None
+
+
+def asked(store: Store) -> Counter[str]:
+    return Counter(view.text for view in store.recent(50))
+
+
+# one SQLite file
+
+
+def test_a_second_bot_on_one_sqlite_file_is_kept_away_until_the_first_is_gone(
+    tmp_path: Path, slack: LocalSlack
+) -> None:
+    state, elsewhere = tmp_path / "state", tmp_path / "elsewhere"
+    state.mkdir()
+    elsewhere.mkdir()
+    (elsewhere / "other name.db").symlink_to(state / "signoff.db")
+    theirs, same = f"sqlite:///{state / 'signoff.db'}", f"sqlite:///{elsewhere / 'other name.db'}"
+    workspace = slack.client(patience=60.0)
+    with bot(state, slack, theirs, "first") as first:
+        workspace.wait_for_bot()
+        with bot(elsewhere, slack, same, "second") as second:
+            until(lambda: ended(second), "the second bot to give way")
+            assert second.process
+            assert second.process.returncode == 1
+            assert said(second, f"Another bot process uses {state / 'signoff.db'} already. Stop it first")
+            assert not said(second, "Traceback")
+
+        looked = subprocess.run(
+            [sys.executable, "-m", "bot", "plans"],
+            env=dict(first.env),
+            capture_output=True,
+            check=False,
+            cwd=state,
+        )
+        assert (looked.returncode, ended(first)) == (0, False)
+        os.kill(first.process.pid if first.process else 0, signal.SIGKILL)
+        until(lambda: ended(first), "the first to be gone")
+
+    with opened(theirs) as store, bot(elsewhere, slack, same, "third"):
+        workspace.wait_for_bot()
+        assert workspace.person("U0ANN").says(f"/plan {WISHES[0]}", channel="C0").acked
+        until(lambda: asked(store) == {WISHES[0]: 1}, "the third bot to take over")
+
+
+# PostgreSQL: a bot stands still in the middle of handling, and loses its lock
+
+
+def restart(server: str, database: str) -> None:
+    """The whole server: it drops every connection and starts anew, as after a crash."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        os.kill(connection.info.backend_pid, signal.SIGKILL)
+    until(lambda: answers(server), "the database to be back")
+
+
+def cut_off(server: str, database: str) -> None:
+    """Only the connections to this database: as a firewall does to what says nothing for a while."""
+    with psycopg.connect(server, autocommit=True) as connection:
+        name = database.rpartition("/")[2]
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
+        )
+
+
+def answers(server: str) -> bool:
+    try:
+        psycopg.connect(server, connect_timeout=2).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+@contextmanager
+def held(url: str) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+    """A connection of ours with the lock of those who hear: nobody handles anything meanwhile."""
+    with psycopg.connect(url, autocommit=True) as mine:
+        mine.execute("SELECT pg_advisory_lock(%s, %s)", HEAR)
+        yield mine
+
+
+def freeze_inside(url: str, one: Child, ask: Callable[[], None]) -> None:
+    """SIGSTOP where the bot has read all that was asked, and is about to write the first plan."""
+    with held(url) as hearing, psycopg.connect(url) as plans:
+        ask()
+        plans.execute("LOCK TABLE plan IN SHARE MODE")
+        hearing.execute("SELECT pg_advisory_unlock(%s, %s)", HEAR)
+        until(lambda: hearing.execute(BLOCKED).fetchone() == (1,), "the bot to be inside")
+        os.kill(one.process.pid if one.process else 0, signal.SIGSTOP)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("loses", [restart, cut_off])
+def test_a_bot_that_slept_while_another_took_over_handles_nothing_again(
+    tmp_path: Path, slack: LocalSlack, loses: Callable[[str, str], None]
+) -> None:
+    workspace = slack.client(patience=60.0)
+    ann = workspace.person("U0ANN")
+
+    def ask() -> None:
+        for wish in WISHES:
+            assert ann.says(f"/plan {wish}", channel="C0").acked
+
+    with ExitStack() as stack:
+        server = stack.enter_context(postgres_server(tmp_path))
+        url = fresh_database(server)
+        store = stack.enter_context(opened(url))
+        first = stack.enter_context(bot(tmp_path, slack, url, "first"))
+        workspace.wait_for_bot()
+        freeze_inside(url, first, ask)
+        assert asked(store) == {}
+        loses(server, url)
+        store.engine.dispose()  # ours are lost, too
+        stack.enter_context(bot(tmp_path, slack, url, "second"))
+        until(lambda: asked(store).total() == len(WISHES), "the second bot to take over")
+        until(lambda: not store.unhandled(), "everything to be handled")
+
+        os.kill(first.process.pid if first.process else 0, signal.SIGCONT)
+        late = "was handled by another bot meanwhile"
+        until(
+            lambda: said(first, late) == len(WISHES) - 1 or asked(store).total() > len(WISHES),
+            "the first to go through what it had read",
+        )
+        until(lambda: all(view.card for view in store.recent(50)), "the cards")
+
+        assert asked(store) == Counter(WISHES)
+        cards = Counter(one["metadata"]["event_payload"]["key"] for one in workspace.messages("C0"))
+        assert [*cards.values()] == [1] * len(WISHES)
