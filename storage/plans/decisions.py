@@ -120,7 +120,7 @@ def _extend(t: Transaction, plan: Plan, spec: PlanSpec, why: str, changes: Seque
         parent=parent.number,
     )
     t.move(plan.id, "answer", actor="planner", data={"revision": number}, reason="")
-    bring(t, t.plan(plan.id), spec, permits=False)
+    bring(t, t.plan(plan.id), spec)
     settle_plans(t, plan.id)
 
 
