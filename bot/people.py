@@ -16,6 +16,7 @@ from storage.errors import SignoffError
 
 REMEMBER = 60.0
 REFUSED = 5.0  # a refusal may be remembered even where a yes must be fresh: it grants nothing
+GROUP = 3.0  # seconds between two looks at groups: Slack answers twenty a minute
 T = TypeVar("T")
 
 
@@ -42,11 +43,13 @@ class People:
         found = self._remembered(user, lasts, lambda: self._look_up(user))
         if found.barred or not self._groups:
             return found
-        return replace(found, groups=frozenset(g for g in self._groups if user in self.members(g)))
+        held = (group for group in self._groups if user in self.members(group, fresh=fresh))
+        return replace(found, groups=frozenset(held))
 
-    def members(self, group: str) -> frozenset[str]:
-        """Who is in a user group. Slack may be asked twenty times a minute, so it is a minute old at most."""
-        return self._remembered(group, lambda _: REMEMBER, lambda: self._listed(group))
+    def members(self, group: str, *, fresh: bool = False) -> frozenset[str]:
+        """Who is in a user group, a minute ago at most; `fresh`: as lately as Slack may be asked for all."""
+        lasts = GROUP * len(self._groups) if fresh else REMEMBER
+        return self._remembered(group, lambda _: lasts, lambda: self._listed(group))
 
     def expanded(self, ids: Sequence[str]) -> tuple[str, ...]:
         """The people behind user ids and group ids, each once."""

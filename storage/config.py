@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from storage.clock import Clock, jumping, wall
 from storage.contract.capability import Document, fingerprint
 from storage.contract.rules import DAYS, Breaker, Day, Limits, Rule
+from storage.contract.stand_in import alternative
 from storage.errors import BadConfig
 from storage.secrets.redaction import Quiet, Redactor, known_values, secret_in
 
@@ -158,6 +159,14 @@ class StandingPolicy(Document):
     risks: tuple[Literal["low", "medium", "high"], ...] = ("low", "medium")
 
 
+def _alternative(text: str) -> str:
+    alternative(text)
+    return text
+
+
+Alternative = Annotated[str, AfterValidator(_alternative)]
+
+
 class PolicyConfig(Document):
     """How many approvals each risk needs, and how long a proposal waits."""
 
@@ -166,6 +175,8 @@ class PolicyConfig(Document):
     production: tuple[str, ...] = ("production", "prod")
     on_call: Annotated[str, StringConstraints(pattern=r"^(S[A-Z0-9]+)?$")] = ""  # a Slack user group
     rules: tuple[Rule, ...] = ()
+    # What may stand in for a step that failed, besides the same action on the same things.
+    alternatives: tuple[Alternative, ...] = Field(default=(), exclude_if=lambda given: not given)
     limits: Limits = Limits()
     breaker: Breaker = Breaker()
     standing: StandingPolicy = StandingPolicy()

@@ -14,7 +14,7 @@ from bot.inbox.answers import answer
 from bot.inbox.codes import demand_factor
 from bot.inbox.home import HOME
 from bot.plans.clarify import asked
-from bot.plans.permits import stricter, timely, today
+from bot.plans.permits import stricter, today
 from bot.plans.save_runbook import savable
 from bot.policy.authorize import Actor
 from storage.contract.states import PlanState
@@ -66,7 +66,7 @@ def give_approval(
     _refuse_if_stricter(bot, view, actor.user)
     bot.store.approve(
         view.id, value["r"], digest_meant(view, value), team=actor.team, user=actor.user,
-        policy=bot.config.version(), permits=timely(bot, view), held=(*actor.groups,), proof=proof,
+        policy=bot.config.version(), held=(*actor.groups,), proof=proof,
     )  # fmt: skip
 
 

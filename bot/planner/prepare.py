@@ -8,6 +8,7 @@ from bot.times import when
 from storage.config import SignoffConfig
 from storage.contract.capability import Contract
 from storage.contract.spec import PlanSpec, Schedule, StepSpec
+from storage.contract.stand_in import speaking_of
 from storage.errors import BadTime, InvalidPlan, Issue
 
 
@@ -36,7 +37,11 @@ def complete(
             except BadTime as error:
                 issues.append(Issue("bad_time", f"{part}[{index}].schedule", str(error)))
             changed[part].append(ready)
-    whole = spec.model_copy(update={part: tuple(steps) for part, steps in changed.items()})
+    named = (*spec.mandate.alternatives, *speaking_of(config.policy.alternatives, changed["steps"]))
+    mandate = spec.mandate.model_copy(update={"alternatives": (*dict.fromkeys(named),)})
+    whole = spec.model_copy(
+        update={part: tuple(steps) for part, steps in changed.items()} | {"mandate": mandate}
+    )
     return whole, [*validate(whole, catalogue), *issues]
 
 

@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from storage.contract.capability import Check, Contract
 from storage.contract.mandate import Allowance, allowance
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec, reference
+from storage.contract.stand_in import alternative
 from storage.errors import Issue
 
 MAX_STEPS = 200  # what people can still read
@@ -86,6 +87,11 @@ def _goal(spec: PlanSpec) -> Iterator[Issue]:
 
 
 def _mandate(spec: PlanSpec, catalogue: Catalogue) -> Iterator[Issue]:
+    for index, text in enumerate(spec.mandate.alternatives):
+        try:
+            alternative(text)
+        except ValueError as error:
+            yield Issue("bad_mandate", f"mandate.alternatives[{index}]", str(error))
     for index, text in enumerate(spec.mandate.extra):
         path = f"mandate.extra[{index}]"
         try:

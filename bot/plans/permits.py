@@ -1,7 +1,7 @@
 """Permits: what may have come between an approval and its step is looked at right before the step starts."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
@@ -21,27 +21,48 @@ logger = logging.getLogger(__name__)
 
 
 def permit(bot: Bot) -> None:
-    """Fresh leave for each changing step that is due, unless something has come between."""
+    """Fresh leave for each changing step that is due, unless something has come between.
+
+    The only look there is: an approval lets nothing start by itself, be it a second old.
+    """
+    due: dict[int, list[Step]] = {}
     for step in bot.store.unpermitted():
-        view = bot.store.view(step.plan_id)
-        reason = obstacle(bot, view, step)
-        if reason:
+        due.setdefault(step.plan_id, []).append(step)
+    for plan_id, steps in due.items():
+        _look(bot, bot.store.view(plan_id), steps)
+
+
+def _look(bot: Bot, view: PlanView, steps: Sequence[Step]) -> None:
+    """Each of these steps of one plan gets its permit, or the reason why not."""
+    checked = {"policy": bot.config.version(), "approvers": [*view.approved_by]}
+    found = obstacles(bot, view, steps)
+    for step in steps:
+        if reason := found[step.key]:
             bot.store.withhold(step.id, reason, actor="bot")
         else:
-            checked = {"policy": bot.config.version(), "approvers": [*view.approved_by]}
             bot.store.permit(step.id, actor="bot", checked=checked)
 
 
-def obstacle(bot: Bot, view: PlanView, step: Step) -> str:
-    """What has come between the approval and this step, or "": time, then policy, then people."""
+def obstacles(bot: Bot, view: PlanView, steps: Sequence[Step]) -> dict[str, str]:
+    """What has come between the approval and each step, or "": time, then policy, then people.
+
+    Slack is asked once for all of them, and not at all while they must wait for their time.
+    """
+    keys = [step.key for step in steps]
     if view.spec is None:
-        return "the stored plan cannot be read"
+        return dict.fromkeys(keys, "the stored plan cannot be read")
     if why := forged(bot, view):
-        logger.error("ALARM plan=%s step=%s gets no permit: %s", view.id, step.key, why)
-        return why
-    if why := untimely(bot, case(bot, view.spec, view), step.key, step.timeout, view.overrides):
-        return why
-    asked = today(bot, view.spec, view)
+        logger.error("ALARM plan=%s step=%s gets no permit: %s", view.id, ", ".join(keys), why)
+        return dict.fromkeys(keys, why)
+    found = case(bot, view.spec, view)
+    late = {step.key: untimely(bot, found, step.key, step.timeout, view.overrides) for step in steps}
+    all_of_it = "" if all(late.values()) else _unapproved(bot, view.spec, view)
+    return {key: why or all_of_it for key, why in late.items()}
+
+
+def _unapproved(bot: Bot, spec: PlanSpec, view: PlanView) -> str:
+    """Why the plan as a whole would not be approved today by those who approved it, or ""."""
+    asked = today(bot, spec, view)
     try:
         broken = _unbroken(bot, asked, view) if view.overrides else ""
         if broken or "approvals" in view.overrides:
@@ -72,15 +93,6 @@ def today(bot: Bot, spec: PlanSpec, view: PlanView) -> Terms:
 def case(bot: Bot, spec: PlanSpec, view: PlanView) -> Case:
     now = bot.store.clock()
     return rules.case(spec, bot.catalogue(), bot.config, requester=view.requester, now=now)
-
-
-def timely(bot: Bot, view: PlanView) -> bool:
-    """Whether neither a freeze nor a closed window stands against any of its steps now."""
-    found, catalogue = case(bot, view.spec, view) if view.spec else None, bot.catalogue()
-    if found is None:
-        return False
-    lasts = {fact.step.id: catalogue.find(fact.step) for fact in found.facts if fact.changes}
-    return not any(untimely(bot, found, key, made.timeout) for key, made in lasts.items() if made)
 
 
 def untimely(bot: Bot, found: Case, key: str, timeout: float, overrides: Collection[str] = ()) -> str:

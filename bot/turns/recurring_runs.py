@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from bot.context import Bot
 from bot.people import Unidentified
-from bot.plans.permits import stricter, timely, today
+from bot.plans.permits import stricter, today
 from bot.policy.authorize import Refused, authorize
 from bot.times.recurrence import Run, next_run
 from bot.times.zones import spoken
@@ -79,9 +79,8 @@ def _speak(bot: Bot, view: PlanView, one: Recurring, standing: Standing) -> None
         why = why or (answer.reason if isinstance(answer, Refused) else "")
         if not why:
             bot.store.stand_in(
-                view.id, view.revision, standing, policy=bot.config.version(), held=(*actor.groups,),
-                permits=timely(bot, view),
-            )  # fmt: skip
+                view.id, view.revision, standing, policy=bot.config.version(), held=(*actor.groups,)
+            )
     except Unidentified:
         return
     except Conflict as error:

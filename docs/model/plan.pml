@@ -176,7 +176,7 @@ inline skip_pending() {
   if :: MAY_step_skip(UNDO) && step[UNDO] == pending -> DO_step_skip(UNDO) :: else fi
 }
 
-inline bear() {                       /* steps are born by an approval, with their first permits */
+inline bear() {                       /* steps are born by an approval, and none with a permit */
   if
   :: step[PREPARE] == succeeded -> skip          /* it stands in the new revision as it was, and does not run again */
   :: step[PREPARE] = pending; attempt[PREPARE] = 0; effects[PREPARE] = 0
@@ -186,7 +186,7 @@ inline bear() {                       /* steps are born by an approval, with the
   :: step[DEPLOY] = pending; attempt[DEPLOY] = 0; effects[DEPLOY] = 0
   fi;
   step[UNDO] = none; attempt[UNDO] = 0; effects[UNDO] = 0;
-  permit[PREPARE] = true; permit[DEPLOY] = true; stale_permit = false;
+  permit[PREPARE] = false; permit[DEPLOY] = false; stale_permit = false;
   chose_skip = false; rolling = false
 }
 
@@ -275,11 +275,19 @@ proctype Person(byte me) {
   od
 }
 
-/* The bot: fresh permits while the approvers may; and the world that takes both away. */
+/* The bot: fresh permits while the approvers may. */
 proctype Bot() {
   do
+  :: atomic { plan == approved && ENTITLED && step[PREPARE] == pending && !permit[PREPARE] -> permit[PREPARE] = true }
   :: atomic { plan == approved && ENTITLED && step[DEPLOY] == pending && !permit[DEPLOY] ->
        permit[DEPLOY] = true; stale_permit = !entitled }
+  :: !OPEN -> break
+  od
+}
+
+/* And the world that takes both away. */
+proctype World() {
+  do
   :: atomic { permit[DEPLOY] -> permit[DEPLOY] = false; stale_permit = false }      /* a minute has passed */
   :: atomic { entitled -> entitled = false }                      /* an approver leaves */
   :: atomic { target == NOBODY -> assert(!BUSY(DEPLOY) && !BUSY(UNDO)); target = OTHERS }
@@ -383,8 +391,8 @@ init {
     run Person(0); run Person(2);
 #endif
 #ifndef DECIDING
-    run Bot(); run Recovery(); run Worker();
+    run World(); run Recovery(); run Worker();
 #endif
-    run Worker()
+    run Bot(); run Worker()
   }
 }

@@ -26,6 +26,11 @@ class Allowance(Document):
     def names(self, step: StepSpec) -> bool:
         return (self.worker, self.action) == (step.worker, step.action)
 
+    def fits(self, step: StepSpec) -> bool:
+        """Whether it speaks of this call; what it does not bound may be anything."""
+        given = ((step.parameters.get(name), words) for name, words in self.bounds.items())
+        return self.names(step) and all(any(_fits(value, word) for word in words) for value, words in given)
+
     def beyond(self, step: StepSpec, contract: Contract) -> str:
         """The first parameter that is outside its bounds, or ""."""
         fields = contract.parameters.get("properties", {})
@@ -110,6 +115,7 @@ def narrower(old: Mandate, new: Mandate) -> bool:
     return (
         new.reads <= old.reads
         and set(new.extra) <= set(old.extra)
+        and set(new.alternatives) <= set(old.alternatives)
         and new.max_added_steps <= old.max_added_steps
         and new.max_cost_usd <= old.max_cost_usd
     )

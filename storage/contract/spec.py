@@ -72,6 +72,9 @@ class Mandate(Document):
 
     reads: bool = True
     extra: tuple[str, ...] = ()
+    # What may stand in for a failed step, as policy names it. Left out where there is none: plans from before
+    # there were any keep their digests.
+    alternatives: tuple[str, ...] = Field(default=(), exclude_if=lambda given: not given)
     max_added_steps: int = Field(default=5, ge=0)
     max_cost_usd: float = Field(default=1.0, ge=0)
 

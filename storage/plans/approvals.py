@@ -30,23 +30,21 @@ def approve(
     team: str,
     user: str,
     policy: str,
-    permits: bool = True,
     held: Sequence[str] = (),
     proof: Proof | None = None,
 ) -> bool:
     """Record one person's yes to exactly this digest; True when it was the last one needed.
 
-    `permits`: whoever asked policy just now, so the first steps need not ask again.
     `held`: who this person is besides themselves, the groups that policy names.
     """
     who = {"team": team, "user": user, "policy": policy}
     with memory.write() as t:
-        return record_approval(t, plan_id, revision, digest, who, held, permits=permits, proof=proof)
+        return record_approval(t, plan_id, revision, digest, who, held, proof=proof)
 
 
 def record_approval(
     t: Transaction, plan_id: int, revision: int, digest: str, who: Mapping[str, str],
-    held: Sequence[str], *, permits: bool = True, proof: Proof | None = None,
+    held: Sequence[str], *, proof: Proof | None = None,
     more: Mapping[str, object] = MappingProxyType({}),
 ) -> bool:  # fmt: skip
     """`who`: team, user, and the policy that was asked."""
@@ -62,13 +60,13 @@ def record_approval(
     _add_approval(t, plan, current, row)
     given = t.rows(Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
     data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed, **more}
-    data |= {"policy": who["policy"], "shown": row["shown"], "permits": permits}
+    data |= {"policy": who["policy"], "shown": row["shown"]}
     data |= {"factor": factor} if factor else {}
     short = any(quorum.short(approval.held.split() for approval in given) for quorum in demands.quorums)
     if len(given) < current.needed or short:
         t.note(plan, "approve", actor=user, data=data)
         return False
-    accept(t, plan, by=user, data=data, permits=permits)
+    accept(t, plan, by=user, data=data)
     return True
 
 
@@ -110,9 +108,9 @@ def _add_approval(t: Transaction, plan: Plan, current: Revision, yes: dict[str, 
         raise Conflict("You have approved this revision already; it waits for somebody else.") from None
 
 
-def accept(t: Transaction, plan: Plan, *, by: str, data: dict[str, object], permits: bool = True) -> None:
-    """Quorum: steps are born, with their first permits."""
-    bring(t, plan, t.spec(plan), permits=permits)
+def accept(t: Transaction, plan: Plan, *, by: str, data: dict[str, object]) -> None:
+    """Quorum: steps are born."""
+    bring(t, plan, t.spec(plan))
     t.move(plan.id, "approve", actor=by, data=data)
     settle_plans(t, plan.id)
 

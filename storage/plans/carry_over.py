@@ -1,6 +1,6 @@
 """What a new revision of a plan on its way takes over: what has run stands, the rest is born."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from sqlalchemy import delete, func, select, update
 from sqlmodel import col
@@ -14,22 +14,29 @@ from storage.transaction import Transaction, of_revision
 STANDS = frozenset({StepState.pending, StepState.succeeded, StepState.failed})
 
 
-def bring(t: Transaction, plan: Plan, spec: PlanSpec, *, permits: bool) -> None:
-    """The steps of this revision: those of the one before that stand in it, and new ones."""
-    known = _carry(t, plan, spec)
-    bear(t, plan, [s for s in spec.steps if s.id not in known], undo=False, permits=permits)
+def bring(t: Transaction, plan: Plan, spec: PlanSpec, open_: Collection[str] = ()) -> None:
+    """The steps of this revision: those of the one before that stand in it, and new ones.
+
+    `open_`: the failed steps that it does not answer.
+    """
+    known = _carry(t, plan, spec, open_)
+    bear(t, plan, [s for s in spec.steps if s.id not in known], undo=False)
     for position, step in enumerate(spec.steps if known else ()):
         here = of_revision(Step, plan)
         t.execute(update(Step).where(*here, col(Step.key) == step.id).values(position=position))
 
 
-def _carry(t: Transaction, plan: Plan, spec: PlanSpec) -> set[str]:
-    """Take over what stands in the new revision as it was; a failure in it was answered by making it."""
+def _carry(t: Transaction, plan: Plan, spec: PlanSpec, open_: Collection[str]) -> set[str]:
+    """Take over what stands in the new revision as it was; making it has answered the failures in it.
+
+    A permit does not stand: it was given for the approvals of the revision before.
+    """
     old = earlier(t, plan)
     kept = standing(old, spec)
     for step in kept:
-        choice = "continue" if step.state == StepState.failed else step.choice
-        t.change_step(step, revision=plan.revision, choice=choice)
+        answered = step.state == StepState.failed and step.key not in open_
+        choice = "continue" if answered else step.choice
+        t.change_step(step, revision=plan.revision, choice=choice, permit_until=t.clock())
     skip(t, [s for s in old if s not in kept and s.state == StepState.pending])
     return {step.key for step in kept}
 

@@ -11,13 +11,16 @@ from sqlmodel import col
 from storage.contract.mandate import exceeds, stands
 from storage.contract.report import asks
 from storage.contract.spec import PlanSpec, holds, read_spec
-from storage.contract.states import PlanState, StepState
-from storage.database.tables import Plan, Revision, Step
+from storage.contract.stand_in import answered
+from storage.contract.states import PlanState, StepState, failures
+from storage.database.tables import Event, Plan, Revision, Step
 from storage.errors import Conflict, NotAllowed
 from storage.memory import Memory
 from storage.plans.answers import choose, see
 from storage.plans.carry_over import bring, forget_previews
 from storage.plans.lifecycle import Terms, add_revision, agreed
+from storage.settling.frames import facts_of
+from storage.settling.questions import ASK, unmet
 from storage.settling.settle import promised, settle_plans, skip_pending
 from storage.transaction import Transaction
 
@@ -71,7 +74,7 @@ def decide(
         if plan.state != PlanState.stalled or plan.look != look:
             raise Conflict(f"Plan {plan_id} was answered meanwhile.")
         t.change(plan, look=0)
-        data = dict(said) | {"answers": look}
+        data, guided = dict(said) | {"answers": look}, _guided(t, plan, look)
         t.note(plan, "decide", actor=str(said["source"]), data=data, quiet=quiet)
         if said["verb"] == "ask":
             reason = memory.redact.text(str(said["reason"]))
@@ -79,13 +82,13 @@ def decide(
         elif spec is not None and terms is not None:
             _put(t, plan, spec, terms, str(said["reason"]), changes)
         elif spec is not None:
-            _extend(t, plan, spec, str(said["reason"]), changes)
+            _extend(t, plan, spec, str(said["reason"]), changes, guided=guided)
         elif said["verb"] == "continue":
             see(t, plan, "planner")
         elif said["verb"] == "retry":
             _again(t, plan, str(said["step"]), float(said["wait"]))
         else:
-            _close_plan(t, plan, str(said["verb"]), str(said["reason"]))
+            _close_plan(t, plan, str(said["verb"]), str(said["reason"]), guided=guided)
         t.redraw(plan_id, [str(said["step"])] if said["step"] else [])
 
 
@@ -103,11 +106,14 @@ def _again(t: Transaction, plan: Plan, key: str, wait: float) -> None:
     _resume(t, plan, {"choice": "retry"})
 
 
-def _extend(t: Transaction, plan: Plan, spec: PlanSpec, why: str, changes: Sequence[str]) -> None:
+def _extend(
+    t: Transaction, plan: Plan, spec: PlanSpec, why: str, changes: Sequence[str], *, guided: bool
+) -> None:
     """A revision under the mandate: it names the approved one, whose approval it must be covered by."""
     parent = _approved(t, plan)
     if beyond := _beyond(t, parent, spec):
         raise NotAllowed(f"What was approved does not cover this: {beyond}.")
+    open_ = _settled_by_guidance(t, plan) if guided else _unanswered(t, plan, parent, spec)
     note = f"made under the mandate of revision {parent.number}: {why}"
     number = add_revision(
         t,
@@ -120,8 +126,34 @@ def _extend(t: Transaction, plan: Plan, spec: PlanSpec, why: str, changes: Seque
         parent=parent.number,
     )
     t.move(plan.id, "answer", actor="planner", data={"revision": number}, reason="")
-    bring(t, t.plan(plan.id), spec, permits=False)
+    bring(t, t.plan(plan.id), spec, open_)
     settle_plans(t, plan.id)
+
+
+def _unanswered(t: Transaction, plan: Plan, parent: Revision, spec: PlanSpec) -> set[str]:
+    """The failed steps that stay, and ask on. NotAllowed when one is dropped, or none is answered."""
+    now, mandate = t.spec(plan), read_spec(parent.spec).spec.mandate
+    known, kept = {step.id for step in now.steps}, {step.id for step in spec.steps}
+    asking = {step.key: now.find(step.key) for step in _asking(t, plan)}
+    open_ = {key for key, lost in asking.items() if not answered(mandate, lost, spec, known)}
+    gone = [step.key for step in unmet(t, plan.id, parent.number, mandate, spec)]
+    if gone or (open_ and open_ == asking.keys()):
+        raise NotAllowed(f"Nothing in it stands in for {[*gone, *sorted(open_)][0]}, so the question stands.")
+    return open_ & kept
+
+
+def _settled_by_guidance(t: Transaction, plan: Plan) -> set[str]:
+    """A person was asked, and has said how to go on: no question is open any more."""
+    for step in _asking(t, plan):
+        t.change_step(step, choice="continue")
+    return set()
+
+
+def _asking(t: Transaction, plan: Plan) -> list[Step]:
+    """The failed steps after which a person was to be asked, and nobody has answered."""
+    steps = {step.key: step for step in t.steps(plan)}
+    ways = failures(t.spec(plan), facts_of(steps, {}))
+    return [steps[key] for key, way in ways.items() if way == ASK]
 
 
 def rework(
@@ -161,13 +193,21 @@ def _put(
     forget_previews(t, t.plan(plan.id), spec)
 
 
-def _close_plan(t: Transaction, plan: Plan, verb: str, why: str) -> None:
+def _guided(t: Transaction, plan: Plan, look: int) -> bool:
+    """Whether what is decided about is what a person said on how to go on."""
+    found = t.rows(Event, col(Event.plan_id) == plan.id, col(Event.seq) == look)
+    return any(event.verb == "answer" and event.data.get("choice") == GUIDE for event in found)
+
+
+def _close_plan(t: Transaction, plan: Plan, verb: str, why: str, *, guided: bool) -> None:
     """The end, if the rows agree: nobody's word makes a goal reached, or leaves a change half done."""
     steps = t.steps(plan)
     if verb == "finish" and not _reached(t, plan, steps):
         raise NotAllowed("The goal is not reached: a step or one of its checks says so.")
     if verb == "abort" and any(step.changes and step.attempt for step in steps):
         raise NotAllowed("Something was changed already; only a person may leave it so.")
+    if verb == "abort" and not guided and (asking := _asking(t, plan)):
+        raise NotAllowed(f"A person was to be asked when {asking[0].key} fails; only a person may end it.")
     skip_pending(t, plan)
     t.move(plan.id, "answer", actor="planner", data={"choice": verb}, reason="")
     end = {"reason": why, "outcome": "succeeded" if verb == "finish" else "failed"}

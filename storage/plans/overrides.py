@@ -53,7 +53,7 @@ def confirm_glass(
         t.note(plan, "override", actor=user, data=data)
         if plan.state == PlanState.proposed and "approvals" in parts:
             demand_all_shown(t, plan)
-            accept(t, plan, by=user, data=data, permits=False)
+            accept(t, plan, by=user, data=data)
 
 
 def reviewed(memory: Memory, plan_id: int, *, user: str, text: str) -> None:

@@ -1,6 +1,7 @@
 """Permits: the bot's fresh leave to run one changing step, and why there is none."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -10,9 +11,9 @@ from sqlmodel import col
 from storage.database.tables import Plan, Step
 from storage.memory import Memory
 from storage.settling.frames import CURRENT
-from storage.settling.settle import PERMIT
 from storage.settling.starting import NOW, PENDING
 
+PERMIT = timedelta(seconds=60)
 UNPERMITTED = (
     select(Step)
     .join(Plan, CURRENT)

@@ -134,7 +134,7 @@ def stood_for(memory: Memory) -> list[tuple[int, int]]:
         return [*map(tuple, t.execute(query.where(col(Plan.state) == PlanState.proposed)))]
 
 
-def stand_in(memory: Memory, plan_id: int, revision: int, standing: Standing, *, policy: str, permits: bool,
+def stand_in(memory: Memory, plan_id: int, revision: int, standing: Standing, *, policy: str,
     held: Sequence[str] = (),
 ) -> bool:  # fmt: skip
     """Count one run of a standing approval as its person's yes; True when it was the last one needed."""
@@ -149,7 +149,7 @@ def stand_in(memory: Memory, plan_id: int, revision: int, standing: Standing, *,
             raise Conflict("This standing approval has been used up or has ended.")
         row = {"team": standing.team, "user": standing.user, "policy": policy}
         more = {"standing": standing.recurring_id, "left": standing.runs_left - 1}
-        return record_approval(t, plan_id, revision, standing.digest, row, held, permits=permits, more=more)
+        return record_approval(t, plan_id, revision, standing.digest, row, held, more=more)
 
 
 def void(memory: Memory, number: int, *, reason: str) -> None:

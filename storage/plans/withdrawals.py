@@ -93,7 +93,7 @@ def _stand(t: Transaction, plan: Plan, before: Revision, asking: list[str]) -> N
     """Its steps as they were; those that had not begun are born anew."""
     try:
         with t.connection.begin_nested():
-            bring(t, plan, read_spec(before.spec).spec, permits=False)
+            bring(t, plan, read_spec(before.spec).spec)
     except (Conflict, NotFound):  # a worker promises something else by now: they stay left out
         old = (col(Step.plan_id) == plan.id, col(Step.revision) == before.number)
         t.execute(update(Step).where(*old).values(revision=plan.revision))

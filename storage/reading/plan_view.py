@@ -18,6 +18,7 @@ class StepView:
     undo: bool = False
     attempt: int = 0
     report: AnyReport | None = None
+    choice: str = ""  # what was said after it failed
     not_before: datetime | None = None
     not_after: datetime | None = None
     started_at: datetime | None = None

@@ -169,7 +169,7 @@ def _step_view(
         spec=spec.find(step.key), state=StepState(step.state), undo=step.undo, attempt=step.attempt,
         report=AnyReport.model_validate(step.report) if step.report else None,
         not_before=step.not_before, not_after=step.not_after, started_at=step.started_at,
-        ended_at=step.ended_at, probing=step.probing,
+        ended_at=step.ended_at, probing=step.probing, choice=step.choice,
         withheld=step.withheld, progress=step.progress,
         held_by=holder if holder != step.plan_id else 0,
         choices=_choices(step, spec, steps, now) if step.key in asking else (),

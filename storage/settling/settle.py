@@ -106,11 +106,11 @@ def halt(t: Transaction, plan: Plan, user: str, reason: str) -> bool:
     return False
 
 
-PERMIT = timedelta(seconds=60)
+def bear(t: Transaction, plan: Plan, specs: list[StepSpec], *, undo: bool) -> None:
+    """Make step rows from approved specs; what a worker promised must still be what was approved.
 
-
-def bear(t: Transaction, plan: Plan, specs: list[StepSpec], *, undo: bool, permits: bool = True) -> None:
-    """Make step rows from approved specs; what a worker promised must still be what was approved."""
+    None is born with a permit: whatever comes between the approval and the start is looked at, however short.
+    """
     taken = len(t.steps(plan))
     contracts = [promised(t, spec) for spec in specs]
     bases = {preview.key: preview.basis for preview in t.rows(Preview, *of_revision(Preview, plan))}
@@ -122,7 +122,7 @@ def bear(t: Transaction, plan: Plan, specs: list[StepSpec], *, undo: bool, permi
             digest=spec.digest(), worker=contract.worker, action=spec.action, changes=contract.changes,
             repeat=contract.repeat, timeout=contract.timeout, target=target,
             environment=contract.environment(spec.parameters), state=StepState.pending,
-            permit_until=t.clock() + (PERMIT if permits else timedelta(0)),
+            permit_until=t.clock(),
             basis="" if target in touched else bases.get(spec.id, ""),
             not_before=None if undo else spec.schedule.not_before,
             not_after=until, start_by=until and until - timedelta(seconds=contract.timeout),

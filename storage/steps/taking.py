@@ -16,6 +16,7 @@ from storage.contract.states import StepState
 from storage.database.tables import Step
 from storage.journal.events import Note
 from storage.settling.frames import Frame, read_frames, record, reported
+from storage.settling.questions import unmet
 from storage.settling.settle import settle_plans
 from storage.settling.targets import LOCK_TARGET
 from storage.steps.claims import STARTED, Claim, Taker, opened
@@ -35,7 +36,8 @@ def take(
     for step in waiting:
         if not _may_start(frames, step):
             continue
-        if refusal := mismatch(documents[step.plan_id], step, taker):
+        document = documents[step.plan_id]
+        if refusal := mismatch(document, step, taker) or _unasked(t, document, step):
             refused.append((step, refusal))
         elif _lock_target(t, step):
             taken.append(step)
@@ -161,6 +163,15 @@ def _beyond(document: DueStep, reading: Reading, wanted: StepSpec, contract: Con
     before = reading.spec.steps[: [step.id for step in reading.spec.steps].index(wanted.id)]
     added = [step for step in before if not stands(parent.spec, step)]
     return "" if covers(parent.spec, wanted, added, contract) else "the approved mandate does not cover it"
+
+
+def _unasked(t: Transaction, document: DueStep, step: DueStep) -> str:
+    """Why a revision under the mandate is none: it goes on past a question that is open; or ""."""
+    if not document.parent or step.undo:
+        return ""
+    mandate, spec = read_spec(document.approved or "").spec.mandate, read_spec(document.spec or "").spec
+    gone = unmet(t, step.plan_id, document.parent, mandate, spec)
+    return f"nothing stands in for {gone[0].key}, and nobody was asked" if gone else ""
 
 
 def _as_approved(step: DueStep, wanted: StepSpec, contract: Contract) -> bool:

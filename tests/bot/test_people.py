@@ -65,6 +65,18 @@ def test_who_was_removed_from_a_group_is_out_of_it_within_a_minute(clock):
     assert not found.actor("UBOB", fresh=True).groups
 
 
+def test_where_it_counts_who_was_removed_from_a_group_is_out_of_it_as_soon_as_slack_may_be_asked(clock):
+    slack = Slack()
+    slack.groups["SOPS"] = []
+    found = People(slack, "T1", groups=("SDBA", "SOPS"))
+    assert found.actor("UBOB", fresh=True).groups
+    slack.groups["SDBA"] = []
+    clock[0] += 2 * people.GROUP  # two groups: Slack answers twenty questions a minute in all
+
+    assert found.actor("UBOB").groups
+    assert not found.actor("UBOB", fresh=True).groups
+
+
 def test_a_group_is_asked_for_once_a_minute_and_a_person_each_time_it_counts(clock):
     slack = Slack()
     found = People(slack, "T1", groups=("SDBA",))

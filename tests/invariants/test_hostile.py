@@ -56,12 +56,26 @@ def test_the_witness_sees_harm_where_there_is_some():
 
 
 def test_an_honest_decision_still_gets_through():
-    look = called("look", "k8s-deployer.rollout_status", {"service": "auth-service"})
-    other = called("fetch-2", "data-retrieval.fetch", FETCH | {"source": "audit"})
-    for step in (look, other):
-        decision = Decision(verb="alternative", step="fetch", reason="look", spec=_with(approved(), step))
+    other = called("fetch-2", "data-retrieval.fetch", FETCH | {"format": "text"})
+    decision = Decision(verb="alternative", step="fetch", reason="look", spec=_with(approved(), other))
 
-        assert judge(decision, states()["early"], offered()).way == "takes_effect"
+    assert judge(decision, states()["early"], offered()).way == "takes_effect"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        called("look", "k8s-deployer.rollout_status", {"service": "auth-service"}),
+        called("fetch-2", "data-retrieval.fetch", FETCH | {"source": "audit"}),
+        called("fetch-2", "data-retrieval.fetch", FETCH, failure_action="continue"),
+    ],
+    ids=["another action", "another source", "one whose failure asks nobody"],
+)
+def test_what_does_not_stand_in_for_a_failed_step_does_not_answer_its_question(other):
+    decision = Decision(verb="alternative", step="fetch", reason="look", spec=_with(approved(), other))
+    ruling = judge(decision, states()["early"], offered())
+
+    assert (ruling.way, "the question stands" in ruling.reason) == ("refused", True)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +118,8 @@ def test_the_file_would_tell_of_a_gate_that_lets_everything_through(lite, tmp_pa
     monkeypatch.setattr("bot.planner.review.ladder.judge", everything)
     monkeypatch.setattr("storage.plans.decisions.exceeds", lambda *_: "")
     monkeypatch.setattr("storage.steps.taking._beyond", lambda *_: "")
+    monkeypatch.setattr("storage.plans.decisions._unanswered", lambda *_: set())
+    monkeypatch.setattr("storage.steps.taking._unasked", lambda *_: "")
     bold = [a for a in CHOSEN if a.name in {"early/alternative/add-k8s-deployer.deploy_service-0",
                                             "late/simplify/add-k8s-deployer.deploy_service-1"}]  # fmt: skip
 

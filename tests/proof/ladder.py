@@ -10,13 +10,13 @@ from sqlalchemy import Engine
 
 from bot.cli.stats import Stats, Story, stats, story
 from bot.planner.decision import Decision
-from bot.planner.evaluation import NOW, config
+from bot.planner.evaluation import NOW
 from bot.planner.prepare import complete
 from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec
 from storage.database.engine import migrate, open_engine
 from storage.steps.claims import Claim
-from tests.proof.parts.faulty import called, faults, knowing, offered
+from tests.proof.parts.faulty import called, faults, knowing, offered, policy
 from tests.support.fakes import FakeClock
 from tests.support.store import Store
 from tests.support.turning import Turning
@@ -36,7 +36,7 @@ def meet(store: Store, fault: dict[str, Any], file: Path) -> int:
     def advise(now: Any, history: Any, rungs: Any, spend: Any) -> Decision:
         return knowing(fault)(now, history, rungs)
 
-    turning = Turning(store, file, behave, advise)
+    turning = Turning(store, file, behave, advise, policy())
     plan_id = turning.approved(plan(fault))
     turning.run(plan_id, step=60.0)
     return plan_id
@@ -46,7 +46,7 @@ def plan(fault: dict[str, Any]) -> PlanSpec:
     """The step that meets the fault, and one that waits for it."""
     work = called("work", fault["call"], fault["with"])
     look = called("look", "http-check.check_http", {"endpoint": "auth-prod"}, depends_on=("work",))
-    spec, issues = complete(PlanSpec(goal="get it done", steps=(work, look)), offered(), config(), NOW)
+    spec, issues = complete(PlanSpec(goal="get it done", steps=(work, look)), offered(), policy(), NOW)
     assert not issues, (fault["id"], issues)
     return spec
 

@@ -114,7 +114,6 @@ def test_the_journal_tells_the_whole_story(bot, lite, clock, tmp_path):
         digest=view.digest,
         shown=...,
         policy=policy,
-        permits=True,
         via="click",
     )
     found(mine, "permit", "bot", step="s1", policy=policy, approvers=["BOB"])

@@ -8,7 +8,7 @@ from functools import cache
 from threading import Barrier
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import text, update
 from sqlmodel import col
 
 from bot.demo.seed import CONFIG as DEMO
@@ -21,6 +21,7 @@ from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
 from storage.database.tables import Attempt, Message, Step, Target
 from storage.plans.lifecycle import Terms
+from storage.plans.permits import PERMIT
 from storage.steps.claims import Claim, Taker
 from tests.support.store import Store
 from workers.engine.attempt import Attempts, Running
@@ -75,8 +76,10 @@ class Everybody(People):
         self.shared = False  # whether the channel is open to other organisations
         self.silent = False  # whether Slack does not answer
         self.barred: dict[str, str] = {}
+        self.asked: list[str] = []  # about whom
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
+        self.asked.append(user)
         if self.silent:
             raise Unidentified("I could not check who you are (silence), so nothing was done.")
         held = frozenset(group for group in self.groups if user in self.members(group))
@@ -162,8 +165,18 @@ def propose(store: Store, spec: PlanSpec | None = None, *, needed: int = 1, **fi
 
 
 def approve(store: Store, plan_id: int, user: str = "BOB") -> bool:
+    """A person's yes, and a bot that has just looked at all that could come between: no bot runs here."""
     view = store.view(plan_id)
-    return store.approve(plan_id, view.revision, view.digest, team=TEAM, user=user, policy="p1")
+    last = store.approve(plan_id, view.revision, view.digest, team=TEAM, user=user, policy="p1")
+    permitted(store, plan_id)
+    return last
+
+
+def permitted(store: Store, plan_id: int) -> None:
+    """A permit for every step of the plan, whenever it starts."""
+    with store.write() as t:
+        soon = store.clock() + PERMIT
+        t.execute(update(Step).where(col(Step.plan_id) == plan_id).values(permit_until=soon))
 
 
 def approved(store: Store, *steps: StepSpec, **fields: Any) -> int:

@@ -11,6 +11,7 @@ from bot.context import Advise, Bot
 from bot.planner.evaluation import config
 from bot.planner.runbooks.book import Planned
 from bot.turns.rounds import tend, think
+from storage.config import SignoffConfig
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec
 from storage.contract.states import OPEN, PlanState
@@ -43,6 +44,7 @@ class Turning:
     file: Path
     behave: Behave
     advise: Advise | None = None
+    config: SignoffConfig = field(default_factory=config)
     people: dict[str, Any] = field(default_factory=lambda: {"approvers": ["BOB"], "admins": []})
 
     def __post_init__(self) -> None:
@@ -52,7 +54,7 @@ class Turning:
         self.file.touch()
 
     def bot(self, spec: PlanSpec | None = None) -> Bot:
-        known = config().model_copy(update={"people": config().people.model_validate(self.people)})
+        known = self.config.model_copy(update={"people": self.config.people.model_validate(self.people)})
         drafted = (lambda text, spend: Planned(spec, "as drafted")) if spec else None
         return Bot(self.store, known, Everybody(), lambda trigger, view: None, [], drafted, self.advise)
 

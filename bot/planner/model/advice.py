@@ -14,6 +14,7 @@ from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig
 from storage.contract.capability import Document
 from storage.contract.spec import PlanSpec, StepSpec
+from storage.contract.stand_in import same_kind
 from storage.errors import InvalidPlan, Issue
 from storage.reading.plan_view import StepView
 
@@ -74,7 +75,28 @@ def _revised(
     whole, issues = complete(spec.model_copy(update={"steps": kept}), catalogue, config, at)
     if issues:
         raise InvalidPlan(issues)
-    return _as_stood(whole, now)
+    return _as_stood(_meeting(whole, found.step, now) if found.step else whole, now)
+
+
+def _meeting(whole: PlanSpec, lost: str, now: Progress) -> PlanSpec:
+    """What stands in for a step has its checks to pass, whatever the model wrote, and asks when it fails."""
+    missed, known = now.spec.find(lost), {step.id for step in now.spec.steps}
+    mandate = now.approved.mandate
+    return whole.model_copy(
+        update={
+            "steps": tuple(
+                step if step.id in known or not same_kind(mandate, missed, step) else _checked(step, missed)
+                for step in whole.steps
+            )
+        }
+    )
+
+
+def _checked(step: StepSpec, lost: StepSpec) -> StepSpec:
+    more = tuple(check for check in lost.success_criteria if check not in step.success_criteria)
+    return step.model_copy(
+        update={"success_criteria": (*step.success_criteria, *more), "failure_action": "ask"}
+    )
 
 
 def _known(found: Next, added: Sequence[StepSpec], now: Progress) -> None:

@@ -4,7 +4,7 @@ Every rule holds whoever decided. A model's word has no more weight here than an
 on what has happened, on the mandate, or on whether the goal is reached.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +13,9 @@ from bot.planner.edits.difference import asks
 from bot.planner.validate import Catalogue, validate
 from storage.contract.mandate import Allowance, allowance, narrower
 from storage.contract.spec import Mandate, PlanSpec, StepSpec, holds
+from storage.contract.stand_in import FOR, answered
 from storage.contract.states import StepState
+from storage.reading.plan_view import StepView
 
 ATTEMPTS = 6  # of one step, whatever its retries say
 
@@ -56,10 +58,17 @@ def allows(mandate: Mandate) -> str:
     if not parts or not kinds:
         return "The planner adds nothing without asking again."
     money = f"thinking may cost {mandate.max_cost_usd:.2f} USD"
+    instead = "".join(f" When {lost} fails, {other} may stand in for it." for other, lost in _pairs(mandate))
     return (
         f"Without asking again, the planner may {parts[0]} {' or '.join(kinds)}; {money}. "
-        "Everything else it asks for."
+        f"Everything else it asks for.{instead}"
     )
+
+
+def _pairs(mandate: Mandate) -> Iterator[tuple[str, str]]:
+    for text in mandate.alternatives:
+        other, _, lost = text.partition(FOR)
+        yield other, lost
 
 
 def _allowed(found: Allowance) -> str:
@@ -81,8 +90,10 @@ def _abort(decision: Decision, now: Progress, catalogue: Catalogue) -> Ruling:
     """What has changed something is not left as it is on a machine's word."""
     started = [step.spec for step in now.steps.values() if step.attempt]
     changed = [step.id for step in started if (found := catalogue.find(step)) is None or found.changes]
-    if not changed:
+    if not changed and (now.guidance or not (lost := questions(now))):
         return Ruling("takes_effect", decision.reason)
+    if not changed:
+        return Ruling("needs_approval", changes=(f"the plan ends here, and {lost[0].id} has failed",))
     return Ruling("needs_approval", changes=(f"the plan ends here, and {changed[0]} has started",))
 
 
@@ -114,8 +125,32 @@ def _revision(decision: Decision, now: Progress, catalogue: Catalogue) -> Ruling
         return _refused("; ".join(map(str, issues)))
     if why := _unready(new, catalogue):
         return _refused(why)
-    changes = tuple(asks(now.approved, new, catalogue))
-    return Ruling("needs_approval" if changes else "takes_effect", decision.reason, new, changes)
+    changes = asks(now.approved, new, catalogue)
+    if not changes and not now.guidance and (why := _evades(now, new)):
+        return _refused(why)
+    return Ruling("needs_approval" if changes else "takes_effect", decision.reason, new, tuple(changes))
+
+
+def questions(now: Progress) -> list[StepSpec]:
+    """The failed steps after which a person was to be asked."""
+    return [now.steps[step.id].spec for step in now.spec.steps if asking(now.steps.get(step.id))]
+
+
+def asking(step: StepView | None) -> bool:
+    """Whether it failed, and its question is open: nobody has answered it yet."""
+    if step is None or step.state != StepState.failed:
+        return False
+    return (step.choice or step.spec.failure_action) == "ask"
+
+
+def _evades(now: Progress, new: PlanSpec) -> str:
+    """Which question the new plan would go past, with nobody asked and nothing that stands in; or ""."""
+    lost, kept = questions(now), {step.id for step in new.steps}
+    known = {step.id for step in now.spec.steps}
+    open_ = [step.id for step in lost if not answered(now.approved.mandate, step, new, known)]
+    # One at a time may be answered; those that stay ask again.
+    gone = open_ if len(open_) == len(lost) else [key for key in open_ if key not in kept]
+    return f"nothing in it stands in for {gone[0]}, so the question stands" if gone else ""
 
 
 def _rewrites(now: Progress, new: PlanSpec, catalogue: Catalogue) -> str:

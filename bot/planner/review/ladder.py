@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.edits.reroute import elsewhere, rerouted
 from bot.planner.model.usage import ModelFailed
-from bot.planner.review.gate import Ruling, judge, unmet
+from bot.planner.review.gate import Ruling, asking, judge, unmet
 from bot.planner.validate import Catalogue
 from storage.contract.states import StepState, can_skip
 from storage.errors import InvalidPlan
@@ -84,8 +84,7 @@ def decide_by_rules(
 def failure(now: Progress) -> StepView | None:
     """The failed step that waits for a decision, if any."""
     ours = [now.steps[step.id] for step in now.spec.steps if step.id in now.steps]
-    failed = (step for step in ours if step.state == StepState.failed)
-    return next((step for step in failed if step.spec.failure_action == "ask"), None)
+    return next((step for step in ours if asking(step)), None)
 
 
 def rungs(

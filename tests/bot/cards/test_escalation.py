@@ -8,6 +8,7 @@ from bot.cards.escalation import needed
 from bot.cards.thread import message
 from bot.local.schema.limits import UPDATE_TEXT, check_message, check_view
 from bot.planner.decision import Decision
+from bot.plans.permits import permit
 from bot.turns.rounds import think
 from storage.config import SignoffConfig
 from storage.contract.report import AnyReport
@@ -192,6 +193,7 @@ def test_a_step_that_a_changing_one_relies_on_is_left_out_only_with_another_appr
     room.clicks("CAROL", "approve")
 
     assert states(room.store, plan_id) == {"check": "succeeded", "go": "pending"}
+    permit(room.bot)
     assert len(due(room.store)) == 1
 
 

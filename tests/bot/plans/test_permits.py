@@ -16,20 +16,25 @@ from bot.plans.permits import permit, stricter
 from bot.policy.authorize import terms
 from storage.config import SignoffConfig
 from storage.contract.demands import Demands
+from storage.contract.spec import StepSpec
 from storage.errors import SignoffError
 from tests.support.fakes import (
+    BACKUP,
     CONTRACTS,
     DEPLOY,
     NOW,
     Everybody,
     ask,
     attempts,
+    claim,
     contract,
     due,
     messages,
+    ok,
     plan_spec,
     step,
     step_row,
+    succeed,
     taker,
     tamper,
 )
@@ -50,14 +55,23 @@ WINDOWS = {"nightly": {"start": "04:00:00", "hours": 1, "zone": "UTC"}}
 
 def waiting(store: Store, approver: str) -> tuple[Bot, int]:
     """A plan for two hours from now, approved by this person, with a click."""
+    return clicked(store, approver, step("s1", DEPLOY, schedule=LATER))
+
+
+def clicked(store: Store, approver: str, *steps: StepSpec) -> tuple[Bot, int]:
+    """A plan of these steps, approved by this person, with a click."""
     config, plan_id = SignoffConfig.model_validate(GIVEN), ask(store)
-    spec = plan_spec(step("s1", DEPLOY, schedule=LATER))
+    spec = plan_spec(*steps)
     found = terms(spec, Catalogue(store.contracts()), config, authors=("ANN",), now=store.clock())
     store.propose(plan_id, spec, found, author="planner")
     bot = Bot(store, config, Everybody(SAPP=["GRETA"]), lambda trigger, view: None)
-    value = {"p": plan_id, "r": 1, "d": store.view(plan_id).digest[:16]}
-    on_click(bot, {"action": "approve", "user": approver, "channel": "C1", "value": json.dumps(value)})
+    approve_by_click(bot, plan_id, approver)
     return bot, plan_id
+
+
+def approve_by_click(bot: Bot, plan_id: int, user: str) -> None:
+    value = {"p": plan_id, "r": 1, "d": bot.store.view(plan_id).digest[:16]}
+    on_click(bot, {"action": "approve", "user": user, "channel": "C1", "value": json.dumps(value)})
 
 
 def configured(bot: Bot, **more: Any) -> Bot:
@@ -125,6 +139,90 @@ def test_what_changed_in_between_keeps_the_step_back_and_the_thread_says_which(l
     reason = lite.view(plan_id).step("s1").withheld
     assert said in reason.replace("production is frozen", "everything is frozen")
     assert reason.replace("<", "&lt;").partition("&")[0] in told(lite, plan_id)
+
+
+# How a step may come to start within the minute after the click.
+def at_once(store: Store) -> tuple[Bot, int]:
+    return clicked(store, "GRETA", step("s1", DEPLOY))
+
+
+def half_a_minute_later(store: Store) -> tuple[Bot, int]:
+    found = clicked(store, "GRETA", step("s1", DEPLOY, schedule={"not_before": NOW + timedelta(seconds=30)}))
+    store.clock.advance(30)
+    return found
+
+
+def after_another(store: Store) -> tuple[Bot, int]:
+    first, then = step("s0", BACKUP), step("s1", DEPLOY, depends_on=("s0",))
+    bot, plan_id = clicked(store, "GRETA", first, then)
+    permit(bot)
+    succeed(store, plan_id, "s0")
+    return bot, plan_id
+
+
+def when_its_target_is_free(store: Store) -> tuple[Bot, int]:
+    before, earlier = clicked(store, "GRETA", step("s0", DEPLOY))
+    permit(before)
+    held = claim(store, earlier, "s0")
+    bot, plan_id = clicked(store, "GRETA", step("s1", DEPLOY))
+    permit(bot)
+    store.succeed(held, ok(), actor="w1")
+    return bot, plan_id
+
+
+SOON = [at_once, half_a_minute_later, after_another, when_its_target_is_free]
+
+
+@pytest.mark.parametrize("begin", SOON, ids=lambda begin: begin.__name__)
+@pytest.mark.parametrize("change", BETWEEN)
+def test_what_changed_within_the_minute_after_the_click_is_seen_however_soon_it_starts(lite, change, begin):
+    changed, said = BETWEEN[change]
+    bot, plan_id = begin(lite)
+
+    permit(changed(bot))
+
+    assert due(lite) == []
+    assert said in lite.view(plan_id).step("s1").withheld.replace("production is", "everything is")
+
+
+@pytest.mark.parametrize("begin", SOON, ids=lambda begin: begin.__name__)
+def test_unchanged_it_starts_within_that_minute_once_it_was_looked_at(lite, begin):
+    bot, plan_id = begin(lite)
+    before = due(lite)
+
+    permit(bot)
+
+    assert before == []
+    assert due(lite) == [step_row(lite, plan_id, "s1").id]
+
+
+def test_a_plan_whose_steps_start_together_asks_slack_once_for_all_of_them(lite):
+    bot, _ = clicked(lite, "GRETA", *(step(f"s{n}", BACKUP) for n in range(5)))
+    bot.people.asked.clear()
+
+    permit(bot)
+
+    assert len(due(lite)) == 5
+    assert bot.people.asked == ["GRETA"]
+
+
+def test_who_counts_for_no_quorum_any_more_leaves_the_approvals_short(lite):
+    """Both may still approve; but policy asks for one of the group, and nobody of it has."""
+    group = {"name": "group", "reason": "they know", "require": {"from": ["SAPP"]}}
+    both = {"name": "both", "reason": "four eyes", "require": {"from": ["BOB", "GRETA"], "approvals": 2}}
+    config = SignoffConfig.model_validate(GIVEN | {"policy": {"rules": [group, both]}})
+    plan_id, spec = ask(lite), plan_spec(step("s1", DEPLOY))
+    found = terms(spec, Catalogue(lite.contracts()), config, authors=("ANN",), now=lite.clock())
+    lite.propose(plan_id, spec, found, author="planner")
+    bot = Bot(lite, config, Everybody(SAPP=["GRETA"]), lambda trigger, view: None)
+    for user in ("BOB", "GRETA"):
+        approve_by_click(bot, plan_id, user)
+
+    permit(removed(bot))
+
+    assert due(lite) == []
+    said = "the approvals no longer suffice: 1 needed from <!subteam^SAPP>"
+    assert lite.view(plan_id).step("s1").withheld == said
 
 
 def test_unchanged_it_gets_its_permit_and_runs(lite):

@@ -7,11 +7,12 @@ import pytest
 
 from bot.cards.card import card
 from bot.cards.thread import message
-from bot.planner.decision import Decision, Progress
+from bot.planner.decision import Decision, Progress, progress
 from bot.plans.review import give_guidance
 from bot.turns.rounds import think
 from storage.contract.capability import Check
-from storage.contract.spec import PlanSpec
+from storage.contract.report import AnyReport
+from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed
 from tests.support.fakes import (
@@ -29,6 +30,7 @@ from tests.support.fakes import (
     step,
     step_row,
     succeed,
+    take,
     taker,
     tamper,
     terms,
@@ -128,7 +130,7 @@ def test_a_plan_that_no_person_approved_changes_nothing_on_a_planners_word(lite)
     spec = PlanSpec.model_validate({"goal": "look", "steps": [LOOK], "mandate": mandate})
     lite.propose(plan_id, spec, terms(0), author="planner")
     broke(lite, plan_id, "look", "permanent")
-    think(bot(lite, advice("alternative", step("mend", DEPLOY))))
+    think(bot(lite, advice("alternative", step("look-2", READ), step("mend", DEPLOY))))
 
     assert lite.view(plan_id).state == PlanState.stalled
     assert "no person has approved" in lite.view(plan_id).reason
@@ -395,3 +397,148 @@ def test_the_ladder_stands_anew_after_guidance_and_only_then(lite):
 
     assert decided(lite, plan_id) == ["retry", "retry", "ask", "retry"]
     assert lite.view(plan_id).state == PlanState.approved
+
+
+# what was approved to be asked is asked
+
+LIST = contract("list", changes=False, repeat="safe")
+OFFERED = [*CONTRACTS.values(), MIRROR, LIST]
+HEALTHY = Check(field="failed", op="eq", value=0)
+WEAKER = Check(field="failed", op="exists")
+CHECKED = step("look", READ, success_criteria=(HEALTHY,))
+INSTEAD = step("look-2", READ, success_criteria=(HEALTHY,))
+ELSEWHERE = step(
+    "look-2",
+    READ,
+    success_criteria=(HEALTHY,),
+    parameters={"service": "b"},
+    binding=READ.binding({"service": "b"}),
+)
+EVASIONS: dict[str, Any] = {
+    "another action": advice("alternative", step("list", LIST), drop="look"),
+    "another action beside it": advice("alternative", step("list", LIST)),
+    "as smaller steps": advice("simplify", step("list", LIST), step("list-2", LIST), drop="look"),
+    "as an amendment": advice("amend", step("list", LIST), drop="look"),
+    "another action with its criteria": advice("alternative", step("ls", LIST, success_criteria=(HEALTHY,))),
+    "the same action on something else": advice("alternative", ELSEWHERE, drop="look"),
+    "without its criteria": advice("alternative", step("look-2", READ), drop="look"),
+    "with weaker criteria": advice("alternative", step("ok", READ, success_criteria=(WEAKER,)), drop="look"),
+    "whose failure asks nobody": advice(
+        "alternative", INSTEAD.model_copy(update={"failure_action": "continue"}), drop="look"
+    ),
+    "nothing at all": advice("alternative", drop="look"),
+    "the end": advice("abort"),
+}  # fmt: skip
+
+
+def asked(store: Store, *steps: StepSpec, **fields: Any) -> int:
+    """A plan of these steps, of which the first has failed for good, where everything is offered."""
+    plan_id = approved(store, *steps, **fields)
+    store.publish([found for found in OFFERED if found != MIRROR])
+    broke(store, plan_id, steps[0].id, "permanent")
+    return plan_id
+
+
+def choosable(store: Store, plan_id: int) -> dict[str, bool]:
+    return {step.spec.id: bool(step.choices) for step in store.view(plan_id).steps}
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("said", EVASIONS)
+def test_nothing_but_a_stand_in_answers_what_a_person_was_to_be_asked(lite, said):
+    plan_id = asked(lite, CHECKED, step("last", READ))
+    think(bot(lite, EVASIONS[said]))
+
+    view = lite.view(plan_id)
+    assert (view.state, view.revision, view.outcome) == (PlanState.stalled, 1, "")
+    assert choosable(lite, plan_id)["look"]
+    assert decided(lite, plan_id) == ["ask"]
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize("said", EVASIONS)
+def test_the_rows_do_not_take_such_an_answer_either(lite, said):
+    plan_id = asked(lite, CHECKED, step("last", READ))
+    ((_, look),) = lite.to_review()
+    decision = EVASIONS[said](progress(lite.view(plan_id)), (), (), lambda *_: None)
+    words = {"verb": decision.verb, "step": "look", "reason": "", "source": "model", "wait": 0.0}
+    with pytest.raises(NotAllowed):
+        lite.decide(plan_id, look, words, spec=decision.spec)
+
+    assert lite.view(plan_id).revision == 1
+    assert lite.to_review() == [(plan_id, look)]
+
+
+@pytest.mark.hostile
+def test_dispatch_finds_the_question_that_a_revision_goes_past(lite, monkeypatch, caplog):
+    plan_id = asked(lite, CHECKED, step("last", READ))
+    ((_, look),) = lite.to_review()
+    decision = EVASIONS["another action"](progress(lite.view(plan_id)), (), (), lambda *_: None)
+    words = {"verb": "alternative", "step": "look", "reason": "", "source": "model", "wait": 0.0}
+    monkeypatch.setattr("storage.plans.decisions._unanswered", lambda *_: set())
+    lite.decide(plan_id, look, words, spec=decision.spec)
+
+    claimed = lite.claim(step_row(lite, plan_id, "list").id or 0, taker(*OFFERED))
+
+    assert claimed is None
+    assert "nothing stands in for look, and nobody was asked" in caplog.text
+    assert lite.view(plan_id).state == PlanState.stalled
+
+
+def test_what_stands_in_is_held_to_the_criteria_of_the_step_that_it_stands_in_for(lite):
+    plan_id = asked(lite, CHECKED, step("last", READ))
+    think(bot(lite, advice("alternative", INSTEAD, drop="look")))
+
+    assert lite.view(plan_id).state == PlanState.approved
+    claimed = take(lite, plan_id, "look-2")
+    assert claimed.criteria == (HEALTHY,)
+    lite.fail(claimed, AnyReport.failed("2 failed"), actor="w1")
+    think(bot(lite))
+    assert lite.view(plan_id).state == PlanState.stalled
+    assert choosable(lite, plan_id)["look-2"]
+
+
+def test_a_stand_in_that_is_dropped_again_leaves_the_question_open(lite):
+    plan_id = asked(lite, CHECKED, step("last", READ))
+    think(bot(lite, advice("alternative", INSTEAD, drop="look")))
+    broke(lite, plan_id, "last", "permanent")
+    think(bot(lite, advice("alternative", step("last-2", READ), key="last", drop="look-2")))
+
+    assert states(lite, plan_id) == {"look-2": "pending", "last": "failed"}
+    assert lite.view(plan_id).state == PlanState.stalled
+
+
+def test_of_two_questions_one_is_answered_and_the_other_stands(lite):
+    last = step("last", LIST)
+    lite.publish(found := [*CONTRACTS.values(), LIST])
+    plan_id = approved(lite, CHECKED, last)
+    lite.publish(found)
+    claims = [lite.claim(step_row(lite, plan_id, key).id or 0, taker(*found)) for key in ("look", "last")]
+    for claimed in claims:
+        assert claimed is not None
+        lite.fail(claimed, AnyReport.failed("it broke"), actor="w1")
+    think(bot(lite, advice("alternative", INSTEAD, drop="look")))
+
+    assert states(lite, plan_id) == {"look-2": "pending", "last": "failed"}
+    assert lite.view(plan_id).state == PlanState.stalled
+    assert choosable(lite, plan_id) == {"look-2": False, "last": True}
+    think(bot(lite, advice("alternative", step("check", READ), key="last")))
+    assert lite.view(plan_id).state == PlanState.stalled
+    assert decided(lite, plan_id) == ["alternative", "ask"]
+
+
+def test_what_the_approved_mandate_names_stands_in(lite):
+    named = {"alternatives": ("ops.list service=a for ops.check service=a",)}
+    plan_id = asked(lite, LOOK, step("last", READ), mandate=named)
+    think(bot(lite, advice("alternative", step("list", LIST), drop="look")))
+
+    assert lite.view(plan_id).state == PlanState.approved
+    assert states(lite, plan_id) == {"last": "pending", "list": "pending"}
+
+
+def test_a_permit_is_not_taken_over_into_a_revision(lite):
+    plan_id = asked(lite, LOOK, step("deploy", DEPLOY))
+    think(bot(lite, advice("alternative", step("look-2", READ), drop="look")))
+
+    assert lite.view(plan_id).revision == 2
+    assert [row.key for row in lite.unpermitted()] == ["deploy"]

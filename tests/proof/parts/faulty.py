@@ -13,6 +13,7 @@ from bot.planner.evaluation import NOW, config
 from bot.planner.model.advice import understood
 from bot.planner.prepare import complete
 from bot.planner.validate import Catalogue
+from storage.config import SignoffConfig
 from storage.contract.capability import Contract
 from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec, StepSpec
@@ -41,6 +42,14 @@ def faults() -> dict[str, dict[str, Any]]:
 
 
 @cache
+def policy() -> SignoffConfig:
+    """The evaluation's, whose operator names what may stand in for what."""
+    named = yaml.safe_load((HERE / "alternatives.yml").read_text(encoding="utf-8"))
+    known = config()
+    return known.model_copy(update={"policy": known.policy.model_copy(update={"alternatives": (*named,)})})
+
+
+@cache
 def offered() -> Catalogue:
     return Catalogue([_inward(contract) for contract in published()])
 
@@ -63,7 +72,7 @@ def met(fault: dict[str, Any]) -> Progress:
     """A plan of two steps whose first one met the fault, three times over."""
     work = called("work", fault["call"], fault["with"])
     look = called("look", "http-check.check_http", {"endpoint": "auth-prod"}, depends_on=("work",))
-    spec, issues = complete(PlanSpec(goal="get it done", steps=(work, look)), offered(), config(), NOW)
+    spec, issues = complete(PlanSpec(goal="get it done", steps=(work, look)), offered(), policy(), NOW)
     assert not issues, (fault["id"], issues)
     error = Fault(kind=fault["error"], message=fault["says"], after=fault.get("after"))
     report = AnyReport(status="failed", summary=fault["says"], error=error)
@@ -79,7 +88,7 @@ def knowing(fault: dict[str, Any]) -> Callable[[Progress, Sequence[Decision], Se
         verb = fault["rung"] if calls else "ask"
         said = {"verb": verb, "step": "work", "reason": fault["says"], "drop": [],
                 "steps": [_wire(f"other-{n}", **one) for n, one in enumerate(calls)]}  # fmt: skip
-        return understood(json.dumps(said), now, rungs, offered(), config(), NOW)
+        return understood(json.dumps(said), now, rungs, offered(), policy(), NOW)
 
     return advise
 

@@ -27,7 +27,7 @@ from bot.policy.authorize import terms
 from bot.slack.app import build, commit
 from storage.database.tables import Message
 from tests.proof.parts.matrix import AUTHORS, CONFIG, FACTS, GROUPS, HOME, KINDS, STATES, UNANSWERED, expected
-from tests.support.fakes import CONTRACTS, DEPLOY, bad, ok, plan_spec, step, step_row, take
+from tests.support.fakes import CONTRACTS, DEPLOY, bad, ok, permitted, plan_spec, step, step_row, take
 from tests.support.store import Store
 
 SECRET = "shh"
@@ -110,6 +110,7 @@ class Stage:
     def _approves(self, plan_id: int, user: str) -> None:
         view = self.store.view(plan_id)
         self.store.approve(plan_id, view.revision, view.digest, team="T1", user=user, policy="p")
+        permitted(self.store, plan_id)
 
     def _moves(self, plan_id: int, state: str) -> None:
         store, claim = self.store, None

@@ -8,6 +8,7 @@ from pydantic import ValidationError
 
 from storage.contract.capability import Check
 from storage.contract.spec import (
+    Mandate,
     PlanSpec,
     Retries,
     Schedule,
@@ -300,3 +301,13 @@ def test_digests_stay_what_they_were():
 
 def test_an_instant_in_a_document_is_utc_to_the_second():
     assert utc(TWO.astimezone(timezone(timedelta(hours=-5)))) == "2026-11-16T07:00:00Z"
+
+
+def test_a_plan_without_named_alternatives_is_what_it_was_before_there_were_any():
+    plan = plan_spec(step("s1"))
+    named = plan.model_copy(update={"mandate": Mandate(alternatives=("a.b for c.d",))})
+
+    assert "alternatives" not in plan.model_dump_json()
+    assert "alternatives" not in plan.effects()["mandate"]
+    assert named.digest() != plan.digest()
+    assert PlanSpec.model_validate_json(named.model_dump_json()) == named

@@ -9,7 +9,18 @@ from pydantic import BaseModel
 from bot.cards.card import card
 from storage.contract.states import PlanState
 from storage.errors import Conflict
-from tests.support.fakes import NOW, approve, plan_spec, show_previews, states, step, terms, verbs, work
+from tests.support.fakes import (
+    NOW,
+    approve,
+    permitted,
+    plan_spec,
+    show_previews,
+    states,
+    step,
+    terms,
+    verbs,
+    work,
+)
 from tests.support.store import Store
 from workers.base import Context, Params, Permanent, Preview, Report, Worker, action
 from workers.engine.attempt import Attempts
@@ -138,6 +149,7 @@ def test_a_second_move_asks_a_second_time(attempts):
 
 def test_a_plan_that_needs_no_approval_waits_for_no_preview(attempts):
     plan_id = proposed(attempts, needed=0)
+    permitted(attempts.store, plan_id)
     work(attempts)
 
     assert attempts.store.view(plan_id).outcome == "succeeded"

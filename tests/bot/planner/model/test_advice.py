@@ -9,6 +9,7 @@ import pytest
 from bot.planner.decision import Progress
 from bot.planner.evaluation import NOW, config
 from bot.planner.model import advice, prompt
+from storage.contract.capability import Check
 from storage.contract.spec import Mandate
 from storage.errors import InvalidPlan
 from tests.proof.parts.faulty import faults, knowing, met, offered
@@ -71,6 +72,18 @@ def test_an_answer_that_cannot_be_meant_is_named(answer, code):
         )
 
     assert code in [issue.code for issue in refused.value.issues]
+
+
+def test_what_stands_in_for_a_step_gets_its_checks_whatever_the_model_wrote():
+    fault = faults()["fetch-html"]
+    now, check = met(fault), Check(field="rows", op="ge", value=1)
+    work = now.spec.steps[0].model_copy(update={"success_criteria": (check,)})
+    spec = now.spec.model_copy(update={"steps": (work, now.spec.steps[1])})
+    decision = knowing(fault)(Progress(spec, spec, now.steps), (), ("alternative", "ask"))
+
+    assert [(s.success_criteria, s.failure_action) for s in decision.spec.steps if s.id == "other-0"] == [
+        ((check,), "ask")
+    ]
 
 
 def test_goal_mandate_checks_and_rollback_are_not_the_models_to_say():

@@ -452,6 +452,7 @@ def test_a_revision_without_a_plan_is_refused():
      ("succeeded", "refused"), ("running", "refused"), ("unknown", "refused")],
 )  # fmt: skip
 def test_only_a_read_that_came_to_nothing_is_left_behind(state, way):
-    ruling = ruled(amended(drop="find"), now(find=state))
+    again = FIND.model_copy(update={"id": "find-2"})
+    ruling = ruled(amended(drop="find", add=(again,)), now(find=state))
 
     assert (ruling.way == "refused") == (way == "refused")

@@ -21,7 +21,7 @@ from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import StepState
 from storage.errors import InvalidPlan
 from storage.reading.plan_view import StepView
-from tests.proof.parts.faulty import FAMILIES, called, faults, knowing, met, offered
+from tests.proof.parts.faulty import FAMILIES, called, faults, knowing, met, offered, policy
 from tests.support.fake_model import wired
 from tests.support.fakes import DEPLOY, READ, contract, step, undo
 
@@ -242,12 +242,12 @@ def test_a_research_task_goes_on_one_step_at_a_time_past_a_failure_until_its_goa
     def advise(now: Progress, history: Any, left: Any) -> Decision:
         verb, key, steps = next(answers)
         said = json.dumps({"verb": verb, "step": key, "reason": "the next step", "steps": steps, "drop": []})
-        return advice.understood(said, now, left, offered(), config(), NOW)
+        return advice.understood(said, now, left, offered(), policy(), NOW)
 
     first = called("fetch", "data-retrieval.fetch", {"source": "metrics", "path": "/errors"})
     draft = PlanSpec(goal="say what changed", steps=(first,), continues=True,
                      done_when=(Check(field="say.text", op="exists"),))  # fmt: skip
-    plan, issues = complete(draft, offered(), config(), NOW)
+    plan, issues = complete(draft, offered(), policy(), NOW)
     now, history, verbs = (
         Progress(plan, plan, {"fetch": failed(plan.steps[0])}),
         list[Decision](),

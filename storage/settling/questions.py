@@ -1,0 +1,29 @@
+"""Questions that failed steps have left open, until a person answers, or a step that stands in."""
+
+from sqlmodel import col
+
+from storage.contract.spec import Mandate, PlanSpec, read_spec
+from storage.contract.stand_in import answered
+from storage.contract.states import StepState
+from storage.database.tables import Revision, Step
+from storage.transaction import Transaction
+
+ASK = "ask"
+
+
+def unmet(t: Transaction, plan_id: int, since: int, mandate: Mandate, spec: PlanSpec) -> list[Step]:
+    """The failed steps since that revision that this plan does without, and whose question it leaves open."""
+    failed = (col(Step.plan_id) == plan_id, col(Step.state) == StepState.failed, col(Step.undo).is_(False))
+    lost = t.rows(Step, *failed, col(Step.revision) >= since, col(Step.choice).in_(("", ASK)))
+    kept = {step.id for step in spec.steps}
+    return [row for row in lost if row.key not in kept and _open(t, row, mandate, spec)]
+
+
+def _open(t: Transaction, row: Step, mandate: Mandate, spec: PlanSpec) -> bool:
+    (made,) = t.rows(Revision, col(Revision.plan_id) == row.plan_id, col(Revision.number) == row.revision)
+    then = read_spec(made.spec).spec
+    step = then.find(row.key)
+    if (row.choice or step.failure_action) != ASK:
+        return False
+    # Where a worker put the question, nothing that runs is an answer.
+    return bool(row.choice) or not answered(mandate, step, spec, {known.id for known in then.steps})
