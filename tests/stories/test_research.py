@@ -29,6 +29,7 @@ DAYS = [
     {"day": f"2026-11-{n:02}", "week": "before" if n < 9 else "last", "errors": 400 if n < 9 else 40}
     for n in range(2, 16)
 ]
+ARCHIVED = "data-retrieval.fetch source=archive for data-retrieval.fetch source=metrics"
 BY_WEEK = [{"op": "aggregate", "by": ["week"], "values": {"total": {"function": "sum", "column": "errors"}}}]
 
 
@@ -64,7 +65,8 @@ class Lab:
     def __init__(self, store: Store, site: Site, home: Path, fake: FakeModel | None) -> None:
         sources = {"metrics": {"url": site.url}, "archive": {"url": f"{site.url}/archive"}}
         given = {"workers": ["data-retrieval", "data-processing", "summary"],
-                 "people": {"approvers": ["BOB"]}, "inventory": {"sources": sources}}  # fmt: skip
+                 "people": {"approvers": ["BOB"]}, "inventory": {"sources": sources},
+                 "policy": {"alternatives": [ARCHIVED]}}  # fmt: skip
         config, self.store = SignoffConfig.model_validate(given), store
         self.attempts = Attempts(store, load(config), "w1", home)
         store.publish(self.attempts.registry.contracts())
