@@ -22,6 +22,7 @@ from storage.config import Settings
 from storage.database.engine import migrate, open_engine
 from tests.support.fakes import PLAN_JSON
 from tests.support.store import Store
+from tests.support.world import environment
 
 OURS = json.loads(PLAN_JSON)
 WELL_KNOWN = {
@@ -37,12 +38,6 @@ WELL_KNOWN = {
          "depends_on": ["step-2"], "rollback_plan": "rollback_to_previous"}],
     "estimated_duration": "15 minutes", "risk_level": "low",
 }  # fmt: skip
-
-
-def environment(home: Path, **more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SLACK_", "SIGNOFF_"))}
-    ours = {"SIGNOFF_STATE": str(home), "SIGNOFF_CONFIG": str(home / "signoff.toml")}
-    return kept | ours | more
 
 
 def typed(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:

@@ -30,6 +30,13 @@ def witnessed(config: str) -> str:
     return named.replace("runbooks = [", f'runbooks = ["{WITNESS}", ')
 
 
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """What a command is started with: this machine's environment, and nothing of another installation."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SLACK_", "SIGNOFF_"))}
+    ours = {"SIGNOFF_STATE": str(home), "SIGNOFF_CONFIG": str(home / "signoff.toml")}
+    return kept | ours | more
+
+
 def bot_process(home: Path, slack: LocalSlack) -> Child:
     """A bot alone, for this workspace, with its state and its signoff.toml in `home`. It is not started."""
     kept = {k: v for k, v in os.environ.items() if "proxy" not in k.lower() and "ANTHROPIC" not in k}

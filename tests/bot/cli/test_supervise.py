@@ -15,8 +15,9 @@ from bot.local.server import LocalSlack
 from bot.local.shapes import Member
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
-from tests.bot.test_main import OURS, environment
+from tests.support.fakes import PLAN_JSON
 from tests.support.store import Store
+from tests.support.world import environment
 
 SIGNOFF = str(Path(sys.executable).with_name("signoff"))
 TRAP = "import os, sys\nwith open({mark!r}, 'a') as mark:\n    mark.write(f'{{__name__}} {{sys.argv}}\\n')\n"
@@ -88,7 +89,7 @@ def test_the_trap_snaps(folder: Path) -> None:
 def test_a_command_runs_nothing_of_the_folder_it_is_typed_in(
     folder: Path, words: list[str], says: str
 ) -> None:
-    (folder / "plan.json").write_text(json.dumps(OURS))
+    (folder / "plan.json").write_text(json.dumps(json.loads(PLAN_JSON)))
     done = typed(folder, *words)
 
     assert says in done.stdout, done.stderr
