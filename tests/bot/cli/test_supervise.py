@@ -1,6 +1,5 @@
 """What is started runs our code, never that of the folder it is started in: commands, siblings, children."""
 
-import json
 import os
 import subprocess
 import sys
@@ -89,7 +88,7 @@ def test_the_trap_snaps(folder: Path) -> None:
 def test_a_command_runs_nothing_of_the_folder_it_is_typed_in(
     folder: Path, words: list[str], says: str
 ) -> None:
-    (folder / "plan.json").write_text(json.dumps(json.loads(PLAN_JSON)))
+    (folder / "plan.json").write_text(PLAN_JSON)
     done = typed(folder, *words)
 
     assert says in done.stdout, done.stderr
