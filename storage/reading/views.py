@@ -38,12 +38,6 @@ def view(memory: Memory, plan_id: int) -> PlanView:
         return _view(t, t.plan(plan_id))
 
 
-def in_state(memory: Memory, state: PlanState) -> list[int]:
-    with memory.read() as t:
-        found = t.rows(Plan, col(Plan.state) == state, order=col(Plan.id))
-        return [plan.id for plan in found]
-
-
 def in_direct_messages(memory: Memory, state: PlanState) -> list[int]:
     """Plans whose card only one person sees."""
     theirs = (col(Plan.state) == state, col(Plan.channel).startswith("D"))
