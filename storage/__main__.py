@@ -2,35 +2,44 @@
 
 import argparse
 import sys
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from sqlalchemy import Engine
 
 from storage.audit import verify as standalone
 from storage.audit.export import checkpoint, heads, journal, lines, ocsf, snapshot
+from storage.audit.report import as_json, report, table
 from storage.audit.retention import exported, prune
 from storage.audit.verify import check
+from storage.command_line import answered
 from storage.config import RELEASE, Audit, Settings, login, read_config
 from storage.database.engine import migrate, open_engine
-from storage.database.grants import grants
-from storage.errors import NotFound, SignoffError
+from storage.database.grants import auditor, board, grants
+from storage.database.schema import may_write, open_to_look
+from storage.errors import NotFound
 from storage.memory import Memory
 
 
 def main(arguments: list[str] | None = None, name: str = "python -m storage") -> int:
-    given, settings = parser(name).parse_args(arguments), Settings()
-    try:
-        given.anchor = getattr(given, "checkpoint", None) or anchored(settings)
-        if given.command == "verify" and not given.what.isdigit():
-            return standalone.main([given.what, "--checkpoint", str(given.anchor), "--root", given.root])
-        if given.command == "grants":
-            print(grants(given.role), end="")
-            return 0
-        return command(given, settings)
-    except SignoffError as error:
-        print(error, file=sys.stderr)
-        return 1
+    given = parser(name).parse_args(arguments)
+    return answered(lambda: run(given, Settings()))
+
+
+def run(given: argparse.Namespace, settings: Settings) -> int:
+    given.anchor = getattr(given, "checkpoint", None) or anchored(settings)
+    if given.command == "verify" and not given.what.isdigit():
+        return standalone.main([given.what, "--checkpoint", str(given.anchor), "--root", given.root])
+    if given.command == "grants":
+        print(rights_of(given), end="")
+        return 0
+    return command(given, settings)
+
+
+def rights_of(given: argparse.Namespace) -> str:
+    if given.auditor:
+        return auditor(given.auditor)
+    return board(given.board) if given.board else grants(given.role)
 
 
 def anchored(settings: Settings) -> Path:
@@ -49,14 +58,27 @@ def parser(name: str) -> argparse.ArgumentParser:
         return commands.add_parser(name, help=help, description=help)
 
     add("migrate", help="bring the schema to the newest revision")
-    rights = add("grants", help="print the rights of a workers' role in PostgreSQL")
+    rights = add("grants", help="print what a role may do in PostgreSQL")
     rights.add_argument("--role", default="signoff_workers", help="its name (signoff_workers)")
+    rights.add_argument(
+        "--auditor", metavar="ROLE", help="of this role, instead: it reads, and writes nothing"
+    )
+    rights.add_argument("--board", metavar="ROLE", help="of this role of the board's, instead")
     export = add("export", help="write the journal to standard output, an event a line")
     export.add_argument("--format", choices=("jsonl", "ocsf"), default="jsonl", help="jsonl, if not said")
     proof = add("verify", help="check an export, or a plan where it lies, for changes")
     proof.add_argument("what", help="the export's file, or a plan's number; 0 is the system's")
     proof.add_argument("--checkpoint", type=Path, help="the file of the checkpoints, if not the bot's own")
     proof.add_argument("--root", default="", help="check against the checkpoint with this root, as posted")
+    period = add("report", help="count what was changed in a period, and how it was decided")
+    period.add_argument(
+        "--from", dest="since", type=day, required=True, metavar="DAY", help="as in 2026-11-01"
+    )
+    period.add_argument(
+        "--to", dest="until", type=day, required=True, metavar="DAY", help="up to this day, not with it"
+    )
+    period.add_argument("--target", default="", help="only this one, such as database:auth_prod")
+    period.add_argument("--json", action="store_true", help="print it as JSON")
     anchor = add("checkpoint", help="anchor the newest hashes in a file, and print what to post")
     anchor.add_argument("checkpoint", type=Path, nargs="?", help="the file, if not the bot's own")
     forget = add("prune", help="remove old events that a good export holds")
@@ -67,21 +89,42 @@ def parser(name: str) -> argparse.ArgumentParser:
 
 
 def command(given: argparse.Namespace, settings: Settings) -> int:
-    engine, now = open_engine(settings.database), settings.now()
-    memory = Memory(engine, now)
-    migrate(engine)
+    now = settings.now()
     if given.command == "migrate":
+        engine = open_engine(settings.database)
+        migrate(engine)
         print(f"{engine.url.render_as_string(hide_password=True)} has the newest schema")
-    elif given.command == "export":
-        exported(memory, given.format, actor=login())
-        return export(engine, given.format)
-    elif given.command == "verify":
+        return 0
+    engine = open_to_look(settings.database)
+    if given.command == "verify":
         return verify(engine, int(given.what))
-    elif given.command == "checkpoint":
+    if given.command == "export":
+        leave_word(engine, settings, given.format)
+        return export(open_to_look(settings.database), given.format)
+    if given.command == "report":
+        found = report(engine, given.since, given.until, given.target)
+        print(as_json(found) if given.json else table(found, given.since, given.until))
+        return 0
+    if given.command == "checkpoint":
         print(checkpoint(engine, given.anchor, now()))
+        return 0
+    return forget(Memory(open_engine(settings.database), now), now() - timedelta(days=given.days), given)
+
+
+def day(text: str) -> datetime:
+    """The beginning of a day, UTC."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no day as in 2026-11-01") from None
+
+
+def leave_word(engine: Engine, settings: Settings, form: str) -> None:
+    """Who takes the journal out is on record, unless all that they may do is look."""
+    if may_write(engine):
+        exported(Memory(open_engine(settings.database), settings.now()), form, actor=login())
     else:
-        return forget(memory, now() - timedelta(days=given.days), given)
-    return 0
+        print("You may only look, so the journal does not say that you exported it.", file=sys.stderr)
 
 
 def export(engine: Engine, form: str) -> int:

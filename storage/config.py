@@ -16,12 +16,17 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from storage.clock import Clock, jumping, wall
 from storage.contract.capability import Document, fingerprint
+from storage.contract.doors import Hook, OnCall, Sink
 from storage.contract.rules import DAYS, Breaker, Day, Limits, Rule
+from storage.contract.spec import Mandate
 from storage.contract.stand_in import alternative
 from storage.errors import BadConfig
 from storage.secrets.redaction import Quiet, Redactor, known_values, secret_in
 
 RELEASE = version("signoff")  # pyproject.toml says which; read where it was installed
+
+
+DOORS = ("SIGNOFF_HOOK_", "SIGNOFF_EVENTS_", "SIGNOFF_ONCALL_")  # variables that hold secrets of doors
 
 
 class Settings(BaseSettings):
@@ -46,7 +51,8 @@ class Settings(BaseSettings):
 
     def redactor(self) -> Redactor:
         """Knows the secrets of this process's environment."""
-        return Redactor(known_values(os.environ))
+        named = [name for name in os.environ if name.startswith(DOORS)]
+        return Redactor(known_values(os.environ, named))
 
     def now(self) -> Clock:
         return jumping(self.clock) if self.clock else wall
@@ -61,8 +67,11 @@ def login() -> str:
 
 
 def is_group(id_: str) -> bool:
-    """Slack's ids say what they are: S… is a user group, U… and W… are people."""
-    return id_.startswith("S")
+    """Slack's ids say what they are: S… is a user group, U… and W… are people; a schedule is a group, too."""
+    return id_.startswith(("S", ON_CALL))
+
+
+ON_CALL = "oncall:"  # before the name of a schedule
 
 
 ZONES = frozenset(available_timezones())  # walks a directory: once
@@ -130,12 +139,33 @@ class Freeze(Document):
 RoleName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
 
 
+ELSEWHERE = ("github", "pagerduty", "opsgenie")
+Accounts = Annotated[
+    dict[str, Annotated[str, StringConstraints(pattern=r"^[A-Z0-9]+$")]],
+    AfterValidator(lambda given: {name.casefold(): id_ for name, id_ in given.items()}),
+]
+
+
 class People(Document):
     """Slack ids: of users (U…, W…), and of user groups (S…) whose members Slack is asked for."""
 
     approvers: tuple[str, ...] = ()
     admins: tuple[str, ...] = ()
     roles: dict[RoleName, Annotated[tuple[str, ...], Field(min_length=1)]] = Field(default_factory=dict)
+    # Who sits at the server's terminal: login name → Slack user id. Left out where there is none: the
+    # policy's version stays what it was.
+    logins: dict[str, Annotated[str, Field(pattern=r"^[UW][A-Z0-9]+$")]] = Field(
+        default_factory=dict, exclude_if=lambda given: not given
+    )
+    # Who somebody elsewhere is in Slack. Left out where nobody is named: the policy's version stays.
+    github: Accounts = Field(default_factory=dict, exclude_if=lambda given: not given)
+    pagerduty: Accounts = Field(default_factory=dict, exclude_if=lambda given: not given)
+    opsgenie: Accounts = Field(default_factory=dict, exclude_if=lambda given: not given)
+
+    def known(self, handle: str) -> str:
+        """The person behind a handle such as github:octocat; the handle itself where nobody knows."""
+        place, _, name = handle.partition(":")
+        return getattr(self, place).get(name.casefold(), handle) if place in ELSEWHERE else handle
 
     def expand(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The ids behind these ids and roles, each once."""
@@ -172,14 +202,19 @@ class PolicyConfig(Document):
 
     approvals: Approvals = Approvals()
     expires_hours: float = Field(default=24.0, gt=0, le=720)
+    # How long after its approval a plan that people move later may still run. Left out where it is the usual:
+    # the policy's version stays what it was.
+    longest_wait_days: float = Field(default=7.0, gt=0, le=90, exclude_if=lambda given: given == 7.0)
     production: tuple[str, ...] = ("production", "prod")
-    on_call: Annotated[str, StringConstraints(pattern=r"^(S[A-Z0-9]+)?$")] = ""  # a Slack user group
+    on_call: Annotated[str, StringConstraints(pattern=r"^(S[A-Z0-9]+|oncall:[a-z0-9-]+)?$")] = ""  # a group
     rules: tuple[Rule, ...] = ()
     # What may stand in for a step that failed, besides the same action on the same things.
     alternatives: tuple[Alternative, ...] = Field(default=(), exclude_if=lambda given: not given)
     limits: Limits = Limits()
     breaker: Breaker = Breaker()
     standing: StandingPolicy = StandingPolicy()
+    # How long before its time a run of a recurring plan is planned and shown; left out where it is the usual.
+    recurring_ahead_hours: float = Field(default=12.0, ge=0, le=168, exclude_if=lambda given: given == 12.0)
 
 
 class Audit(Document):
@@ -188,9 +223,17 @@ class Audit(Document):
     file: Path | None = None  # where checkpoints go; without it, checkpoints.jsonl beside the state
     minutes: float = Field(default=5.0, gt=0, le=1440)
     channel: str = ""  # a Slack channel that gets each checkpoint, too
+    keep_days: int = Field(default=400, ge=0)  # for which rows of a plan that has ended are kept; 0: for ever
 
     def anchor(self, state: Path) -> Path:
         return self.file or state / "checkpoints.jsonl"
+
+
+class Board(Document):
+    """Who comes to the board, and by which names it is reached."""
+
+    hosts: tuple[str, ...] = ()  # besides loopback and the name in SIGNOFF_BOARD_URL
+    auditors: tuple[str, ...] = ()  # Slack ids: they see every plan, and decide nothing by that
 
 
 class Signing(Document):
@@ -200,15 +243,42 @@ class Signing(Document):
     people: dict[str, str] = Field(default_factory=dict)  # principal of that file → Slack user id
 
 
+class Price(Document):
+    """USD per million tokens; writing and reading the cache cost a share of fresh input."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
+    write: float = Field(default=1.25, ge=0)
+    hour: float = Field(default=2.0, ge=0)  # writing what is kept for an hour
+    read: float = Field(default=0.1, ge=0)
+
+
+Purpose = Literal["plan", "change", "review"]  # what a model is asked for
+Effort = Literal["low", "medium", "high", "xhigh", "max"]
+DEADLINES: dict[Purpose, float] = {"plan": 60.0, "change": 45.0, "review": 45.0}  # seconds, repairs included
+
+
 class ModelConfig(Document):
     """Which model plans, and what it may cost. Budgets are in USD and hold for the last 24 hours."""
 
     name: str = "claude-opus-5-5"
-    effort: Literal["low", "medium", "high", "xhigh", "max"] = "medium"
+    reviewer: str = "claude-sonnet-5-5"  # looks at plans that run; "" is the one that plans
+    fallback: str = "claude-sonnet-5-5"  # asked once where the other is overloaded or refuses; "" is none
+    effort: Effort = "medium"
+    efforts: dict[Purpose, Effort] = Field(default_factory=dict)  # where it is another one
+    deadlines: dict[Purpose, Annotated[float, Field(gt=0, le=600)]] = Field(default_factory=dict)
+    at_once: int = Field(default=8, ge=1, le=64)  # calls
+    cache: Literal["1h", "5m", "off"] = "1h"  # how long the API keeps what all calls share
+    prices: dict[str, Price] = Field(default_factory=dict)  # of models that we do not know, or other ones
     review: Literal["anomalies", "always"] = "anomalies"  # when it looks at a plan that runs
+    mandate: Mandate = Mandate()  # what may be added to a model's plan without asking again
     per_plan: float = Field(default=1.0, ge=0)
     per_user: float = Field(default=5.0, ge=0)
     per_day: float = Field(default=20.0, ge=0)
+
+
+# What people here say besides the shipped words: [vocabulary.verbs] restart = ["give it a kick"].
+Words = dict[Literal["verbs", "nouns", "environments"], dict[str, tuple[str, ...]]]
 
 
 class SignoffConfig(Document):
@@ -223,9 +293,15 @@ class SignoffConfig(Document):
     model: ModelConfig = ModelConfig()
     audit: Audit = Audit()
     signing: Signing = Signing()
+    board: Board = Board()
     workers: tuple[str, ...] = ()
+    slots: dict[str, Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=dict)  # of a worker alone
     runbooks: tuple[Path, ...] = ()
     inventory: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)
+    vocabulary: Words = Field(default_factory=dict)
+    hooks: dict[RoleName, Hook] = Field(default_factory=dict)  # who may call us: docs/machines.md
+    events: dict[RoleName, Sink] = Field(default_factory=dict)  # whom we tell
+    oncall: dict[RoleName, OnCall] = Field(default_factory=dict)  # schedules that are groups
 
     @model_validator(mode="after")
     def _names_what_there_is(self) -> Self:
@@ -233,7 +309,7 @@ class SignoffConfig(Document):
             if (name := rule.require.window if rule.require else "") and name not in self.windows:
                 raise ValueError(f"the rule '{rule.name}' names the window '{name}', which is not there")
             for name in (*rule.people(), *rule.when.requester):
-                if not name.isupper() and name not in self.people.roles:
+                if not self.is_id(name) and name not in self.people.roles:
                     raise ValueError(
                         f"the rule '{rule.name}' names '{name}', which is neither a Slack id nor one of "
                         "[people.roles]"
@@ -241,9 +317,15 @@ class SignoffConfig(Document):
         return self
 
     @model_validator(mode="after")
+    def _calls_a_schedule_that_is_there(self) -> Self:
+        if self.policy.on_call and not self.is_id(self.policy.on_call):
+            raise ValueError(f"[policy] on_call names '{self.policy.on_call}', which is not in [oncall]")
+        return self
+
+    @model_validator(mode="after")
     def _can_be_met(self) -> Self:
         for who, ids in (("approvers", self.people.approvers), ("admins", self.people.admins)):
-            if wrong := [id_ for id_ in ids if not id_.isupper()]:
+            if wrong := [id_ for id_ in ids if not self.is_id(id_)]:
                 raise ValueError(f"[people] {who} names '{wrong[0]}', which is no Slack id (U…, W… or S…)")
         asked = [(f"the rule '{r.name}'", r.require.approvals, self.people.expand(r.require.of))
                  for r in self.policy.rules if r.require and r.require.of]  # fmt: skip
@@ -254,6 +336,10 @@ class SignoffConfig(Document):
                 raise ValueError(f"{what} asks for {count} approvals, and only {len(ids)} could give one")
         return self
 
+    def is_id(self, name: str) -> bool:
+        """Whether it names somebody by itself: an id of Slack, or a schedule of [oncall]."""
+        return name.removeprefix(ON_CALL) in self.oncall if name.startswith(ON_CALL) else name.isupper()
+
     def named(self) -> set[str]:
         """Everybody whom policy lets approve anything, today: user ids and group ids."""
         rules = (rule.people() for rule in self.policy.rules)
@@ -261,7 +347,8 @@ class SignoffConfig(Document):
 
     def groups(self) -> tuple[str, ...]:
         """The Slack groups that anybody's rights depend on."""
-        return (*sorted(id_ for id_ in {*self.named(), *self.people.admins} if is_group(id_)),)
+        known = {*self.named(), *self.people.admins, *self.board.auditors}
+        return (*sorted(id_ for id_ in known if is_group(id_)),)
 
     @model_validator(mode="after")
     def _close_on_holidays(self) -> Self:
@@ -280,7 +367,10 @@ class SignoffConfig(Document):
 
     def rules(self) -> dict[str, Any]:
         """The policy in force, as the journal keeps it."""
-        return self.model_dump(mode="json", include={"people", "policy", "windows", "freezes"})
+        return self.model_dump(
+            mode="json",
+            include={"people", "policy", "windows", "freezes"} | ({"oncall"} if self.oncall else set()),
+        )
 
 
 KIND = {  # what pydantic says in its own words
@@ -332,7 +422,7 @@ def configure_logging(settings: Settings) -> None:
     plain = logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s")
     handler.setFormatter(Quiet(settings.redactor(), _Json() if settings.log_json else plain))
     logging.basicConfig(level=settings.log_level.upper(), handlers=[handler], force=True)
-    for noisy in ("apscheduler", "alembic", "bot.slack", "slack_bolt", "slack_sdk", "urllib3", "httpx2"):
+    for noisy in ("apscheduler", "alembic", "slack_bolt", "slack_sdk", "urllib3", "httpx2", "mcp"):
         logging.getLogger(noisy).setLevel(logging.ERROR)
 
 

@@ -31,6 +31,10 @@ class HandledElsewhere(Conflict):
     """Another bot has handled this delivery meanwhile; nothing of what we did for it was committed."""
 
 
+class LeaseLost(HandledElsewhere):
+    """This process stood still for so long that another one does its work; nothing was written."""
+
+
 class NotAllowed(SignoffError):
     """Policy said no."""
 

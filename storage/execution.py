@@ -8,7 +8,8 @@ from sqlalchemy import Engine
 from storage.exchange import capabilities
 from storage.memory import Memory
 from storage.secrets.redaction import Redactor
-from storage.steps import lateness, previews, recovery, turn
+from storage.settling import schedule
+from storage.steps import lateness, planning_reads, previews, recovery, turn
 from storage.steps.turn import Turns
 
 
@@ -22,7 +23,9 @@ class Execution(Memory):
         self.turn = Turns(self).turn
 
     due = turn.due
-    next_due = turn.next_due
+    scheduled = schedule.scheduled
+    soonest = schedule.soonest
+    stirred = schedule.stirred
     claim = turn.claim
     succeed = turn.succeed
     fail = turn.fail
@@ -32,6 +35,7 @@ class Execution(Memory):
     holds = turn.holds
     renew = turn.renew
     advance = turn.advance
+    approvers = turn.approvers
 
     lapsed = recovery.lapsed
     lose = recovery.lose
@@ -45,6 +49,9 @@ class Execution(Memory):
 
     previews_wanted = previews.previews_wanted
     show = previews.show
+
+    inquiries = planning_reads.inquiries
+    report_back = planning_reads.report_back
 
     publish = capabilities.publish
 

@@ -5,25 +5,32 @@ from datetime import datetime
 
 from sqlalchemy import Engine
 
-from storage.exchange import capabilities, deliveries, outbox
+from storage.board import stories, visits
+from storage.exchange import alarms, asks, capabilities, deliveries, outbox, telling, tokens, workspaces
 from storage.exchange.deliveries import Arrivals
 from storage.memory import Memory
 from storage.plans import (
     answers,
     approvals,
     decisions,
+    hooked,
     lifecycle,
+    outdated,
     overrides,
     permits,
+    planning_reads,
+    postponing,
     recurrences,
     resolutions,
     runbooks,
+    showing,
     takeovers,
     withdrawals,
 )
-from storage.reading import counts, views
+from storage.reading import counts, views, words
 from storage.safeguards import second_factors, spending, stops
 from storage.secrets.redaction import Redactor
+from storage.settling import schedule
 
 
 class Intention(Memory):
@@ -36,28 +43,63 @@ class Intention(Memory):
         self.deliver = Arrivals(self).deliver
 
     attach = outbox.attach
+    call = outbox.call
+    choose = outbox.choose
     card_of = outbox.card_of
+    lines = outbox.lines
     forget = outbox.forget
+    hasten = outbox.hasten
+    in_line = outbox.in_line
+    let_in = outbox.let_in
     note_shown = outbox.note_shown
     open_home = outbox.open_home
     put_off = outbox.put_off
     react = outbox.react
+    unreact = outbox.unreact
     redraw_homes = outbox.redraw_homes
     say = outbox.say
     sending = outbox.sending
+    stands = outbox.stands
     tell = outbox.tell
     told = outbox.told
     unsent = outbox.unsent
     whisper = outbox.whisper
 
     handled = deliveries.handled
+    leave_answer = deliveries.leave_answer
+    answer_left = deliveries.answer_left
     unhandled = deliveries.unhandled
+
+    alarm_of = alarms.alarm_of
+    alarm_behind = alarms.alarm_behind
+    hook_called = hooked.hook_called
+    how_far = telling.how_far
+    untold = telling.untold
+    heard = telling.heard
+    unheard = telling.unheard
+    tellings = telling.tellings
+    calls = alarms.calls
+    call_of = alarms.call_of
+    replay = alarms.replay
+
+    answer_ask = asks.answer_ask
+    ask_of = asks.ask_of
+    ask_behind = asks.ask_behind
+    asking = asks.asking
+    asked_by = asks.asked_by
+    reanswer = asks.reanswer
+
+    add_token = tokens.add_token
+    list_tokens = tokens.list_tokens
+    token_of = tokens.token_of
+    revoke_token = tokens.revoke_token
 
     contracts = capabilities.contracts
 
     processes = capabilities.processes
 
     request = lifecycle.request
+    request_planned = lifecycle.request_planned
     refuse = lifecycle.refuse
     stall = lifecycle.stall
     cancel = lifecycle.cancel
@@ -66,17 +108,38 @@ class Intention(Memory):
     amend = lifecycle.amend
 
     approve = approvals.approve
+    postpone = postponing.postpone
+
+    lengthen = showing.lengthen
+    file = showing.file
+    unfile = showing.unfile
+
+    plainness = workspaces.plainness
+    speak_plainer = workspaces.speak_plainer
+    redraw_due = outbox.redraw_due
 
     answer = answers.answer
 
     to_plan = lifecycle.to_plan
+    wishes = lifecycle.wishes
     clarify = lifecycle.clarify
     inform = lifecycle.inform
+
+    grounded = planning_reads.grounded
+    inquire = planning_reads.inquire
+    looked = planning_reads.looked
+    looked_lately = planning_reads.looked_lately
+    inquired = planning_reads.inquired
+    give_up_looking = planning_reads.give_up_looking
 
     to_review = decisions.to_review
     guide = decisions.guide
     decide = decisions.decide
     rework = decisions.rework
+
+    resting = outdated.resting
+    outdate = outdated.outdate
+    bring_up_to_date = outdated.bring_up_to_date
 
     break_glass = overrides.break_glass
     confirm_glass = overrides.confirm_glass
@@ -110,20 +173,29 @@ class Intention(Memory):
     latest_run = recurrences.latest_run
     stand = recurrences.stand
     standings = recurrences.standings
+    uninvited = recurrences.uninvited
+    invite = recurrences.invite
+    run_of = recurrences.run_of
     stood_for = recurrences.stood_for
     stand_in = recurrences.stand_in
     void = recurrences.void
+    timetable = schedule.scheduled
 
     view = views.view
-    in_direct_messages = views.in_direct_messages
+    known = views.known
+    tampered = words.tampered
+    as_recorded = words.as_recorded
     recent = views.recent
     open_plans = views.open_plans
-    proposal_at = views.proposal_at
+    plan_at = views.plan_at
+    spec_before = views.spec_before
 
     events = views.events
     journal = views.journal
     head = views.head
     event = views.event
+
+    recovery = counts.recovery
 
     requested = counts.requested
     holders = counts.holders
@@ -143,6 +215,14 @@ class Intention(Memory):
     unlock = second_factors.unlock
     remove = second_factors.remove
     mistake = second_factors.mistake
+
+    invite_visit = visits.invite
+    find_visit = visits.find
+    visit_tokens = visits.tokens
+    end_visit = visits.leave
+    opened = visits.opened
+    note_visits = visits.note_visits
+    tell_stories = stories.tell
 
     book = spending.book
     spent = spending.spent

@@ -9,12 +9,13 @@ from datetime import datetime
 
 import psycopg
 from sqlalchemy import Engine, update
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
 from sqlmodel import col
 
 from storage.database.fair_lock import FairLock
+from storage.database.leases import Held, still_held
 from storage.database.tables import Delivery
-from storage.errors import HandledElsewhere, Unavailable
+from storage.errors import HandledElsewhere, LeaseLost, Unavailable
 from storage.secrets.redaction import Redactor
 from storage.transaction import Transaction
 
@@ -24,8 +25,15 @@ def _answering() -> Iterator[None]:
     """Tell a database that does not answer from everything else that can go wrong."""
     try:
         yield
-    except (OperationalError, sqlite3.OperationalError, psycopg.OperationalError) as error:
+    except (DBAPIError, TimeoutError, sqlite3.OperationalError, psycopg.OperationalError) as error:
+        if isinstance(error, DBAPIError) and not _is_away(error):
+            raise
         raise Unavailable(f"The database does not answer: {error}") from error
+
+
+def _is_away(error: DBAPIError) -> bool:
+    """A connection that was lost says so in many ways: also as an error of its transaction, when it idled."""
+    return isinstance(error, OperationalError) or error.connection_invalidated
 
 
 @dataclass
@@ -80,6 +88,7 @@ class Memory:
             connection.begin(),
         ):
             t = Transaction(connection, self.clock, self.redact, getattr(self._here, "via", ""))
+            self._demand_lease(t)
             yield t
             if one:
                 one.mark(t)
@@ -103,6 +112,25 @@ class Memory:
                 yield
         finally:
             self._here.one = None
+
+    @contextmanager
+    def under(self, lease: Held | None) -> Iterator[None]:
+        """What this thread writes in here is written only as long as the lease is ours: else LeaseLost."""
+        self._here.lease = lease
+        try:
+            yield
+        finally:
+            self._here.lease = None
+
+    @property
+    def lease(self) -> Held | None:
+        """What this thread writes under, to be handed to a thread that works for it."""
+        return getattr(self._here, "lease", None)
+
+    def _demand_lease(self, t: Transaction) -> None:
+        held: Held | None = getattr(self._here, "lease", None)
+        if held and t.execute(still_held(held)).first() is None:
+            raise LeaseLost(f"Another bot does “{held.name}” by now; nothing was written.")
 
     @contextmanager
     def coming(self, via: str) -> Iterator[None]:

@@ -14,7 +14,7 @@ from sqlmodel import SQLModel, col, select
 
 from storage.contract.spec import PlanSpec, read_spec
 from storage.contract.states import PLAN_MOVES, STEP_MOVES
-from storage.database.tables import Message, Plan, Preview, Revision, Spending, Step, System
+from storage.database.tables import Approval, Message, Plan, Preview, Revision, Spending, Step, System
 from storage.errors import Conflict, NotFound
 from storage.journal.chain import event_hash
 from storage.journal.events import ADD_EVENT, CARDS, HEADS, NOTED, THREAD, URGENT, Chain, Note, cards, message
@@ -239,6 +239,8 @@ class Transaction:
         return self.rows(Step, *of_revision(Step, plan), order=col(Step.position))
 
 
-def of_revision(model: type[Step] | type[Preview], plan: Plan) -> tuple[ColumnElement[bool], ...]:
+def of_revision(
+    model: type[Approval] | type[Preview] | type[Step], plan: Plan
+) -> tuple[ColumnElement[bool], ...]:
     """Which rows belong to the current revision of a plan."""
     return col(model.plan_id) == plan.id, col(model.revision) == plan.revision

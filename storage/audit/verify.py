@@ -187,6 +187,10 @@ def main(arguments: list[str] | None = None) -> int:
             known = read_checkpoint(anchored, given.root)
         with given.export.open("rb") as lines:
             verdict = check(lines, known.heads)
+    except FileNotFoundError as error:
+        sys.exit(
+            f"There is no {error.filename}. `--checkpoint FILE` names where the checkpoints are anchored."
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         sys.exit(f"{given.checkpoint} and {given.export} cannot be compared: {error}")
     sys.stdout.write(f"{known}\n{verdict}\n")

@@ -3,6 +3,8 @@
 from collections.abc import Collection, Iterable
 from typing import Literal
 
+from pydantic import Field
+
 from storage.contract.capability import Document
 
 Part = Literal["window", "freeze", "approvals"]
@@ -33,6 +35,7 @@ class Demands(Document):
 
     quorums: tuple[Quorum, ...] = ()
     second_factor: bool = False  # every approval needs one
+    read: bool = Field(default=False, exclude_if=lambda given: not given)  # every approver opens Details
     authors: bool = False  # they may approve, too
     denied: tuple[str, ...] = ()  # why nobody may approve it
     said: tuple[str, ...] = ()  # what the rules say, each with its reason

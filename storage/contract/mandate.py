@@ -9,9 +9,10 @@ from storage.contract.capability import Contract, Document
 from storage.contract.spec import Mandate, PlanSpec, Schedule, StepSpec, UndoSpec, reference
 
 ALLOWANCE = re.compile(
-    r"(?P<worker>[\w-]+)\.(?P<action>\w+)(?P<bounds>(?: \w+=[^\s=]+)*)(?: x(?P<uses>[1-9]\d?))?"
+    r"(?P<worker>[\w-]+)\.(?P<action>\w+)(?P<bounds>(?: \w+=[^\s=]+)*)(?: x(?P<uses>[1-9]\d{0,2}))?"
 )
 RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)")
+SPOKEN = 10  # words of a request that reads may take
 QUIET = frozenset({"ask", "continue"})  # how an added step may end the plan's own course: not at all
 
 
@@ -30,6 +31,11 @@ class Allowance(Document):
         """Whether it speaks of this call; what it does not bound may be anything."""
         given = ((step.parameters.get(name), words) for name, words in self.bounds.items())
         return self.names(step) and all(any(_fits(value, word) for word in words) for value, words in given)
+
+    def outside(self, step: StepSpec) -> str:
+        """The first parameter that is not what it is bound to."""
+        given = ((name, step.parameters.get(name), words) for name, words in self.bounds.items())
+        return next(name for name, value, words in given if not any(_fits(value, word) for word in words))
 
     def beyond(self, step: StepSpec, contract: Contract) -> str:
         """The first parameter that is outside its bounds, or ""."""
@@ -77,6 +83,8 @@ def why_not(parent: PlanSpec, step: StepSpec, added: Sequence[StepSpec], contrac
         return f"the mandate allows {parent.mandate.max_added_steps} added steps"
     if step.failure_action not in QUIET:
         return f"its failure would {step.failure_action} the plan"
+    if contract.drafts and not contract.changes:
+        return _not_to_draft(parent, step, added, contract)
     if contract.changes or not parent.mandate.reads:
         return _not_allowed(parent.mandate, step, added, contract)
     return _not_said(parent, step, contract)
@@ -116,8 +124,10 @@ def narrower(old: Mandate, new: Mandate) -> bool:
         new.reads <= old.reads
         and set(new.extra) <= set(old.extra)
         and set(new.alternatives) <= set(old.alternatives)
+        and set(new.said) <= set(old.said)
         and new.max_added_steps <= old.max_added_steps
         and new.max_cost_usd <= old.max_cost_usd
+        and new.max_worker_usd <= old.max_worker_usd
     )
 
 
@@ -132,9 +142,24 @@ def _not_allowed(mandate: Mandate, step: StepSpec, added: Sequence[StepSpec], co
     return f"the mandate does not allow this {name}" if name else ""
 
 
+def _not_to_draft(parent: PlanSpec, step: StepSpec, added: Sequence[StepSpec], contract: Contract) -> str:
+    """People name what may be drafted, how often and where; nothing else in it may be anybody's own words."""
+    found = next((a for a in map(allowance, parent.mandate.extra) if a.names(step)), None)
+    if found is None:
+        return "it drafts something, and the mandate does not name it"
+    if sum(found.names(other) for other in added) >= found.uses:
+        return f"the mandate allows it {found.uses} times"
+    if open_ := [name for name in contract.names if name in step.parameters and name not in found.bounds]:
+        return f"the mandate does not say which {open_[0]}"
+    if not found.fits(step):
+        return f"the mandate does not allow this {found.outside(step)}"
+    return _not_said(parent, step, contract)
+
+
 def _not_said(parent: PlanSpec, step: StepSpec, contract: Contract) -> str:
     """What a worker reported must not leave in a parameter: each free value must be an approved one."""
     said = set(_leaves([found.parameters for found in (*parent.steps, *parent.rollback)]))
+    said |= {leaf for word in parent.mandate.said for leaf in _spoken(word)}
     fields: Mapping[str, Any] = contract.parameters.get("properties", {})
     for name, value in step.parameters.items():
         field = fields.get(name, {})
@@ -148,6 +173,60 @@ def _not_said(parent: PlanSpec, step: StepSpec, contract: Contract) -> str:
         elif not said.issuperset(_leaves(value)):
             return f"{name} has a value that nobody approved"
     return ""
+
+
+def open_value(step: StepSpec, contract: Contract) -> str:
+    """The first parameter whose value is no name of the inventory and none of a few, or ""."""
+    fields: Mapping[str, Any] = contract.parameters.get("properties", {})
+    places = {entry.environment for entries in contract.names.values() for entry in entries.values()} - {""}
+    for name, value in step.parameters.items():
+        known = isinstance(value, str) and value in contract.names.get(name, {})
+        place = name == "environment" and value in places
+        if (
+            not known
+            and not place
+            and not (name not in contract.names and _closed(value, fields.get(name, {})))
+        ):
+            return name
+    return ""
+
+
+def spoken(text: str) -> tuple[str, ...]:
+    """The values in somebody's words that a read may take: paths, numbers, dates, what is quoted."""
+    quoted = re.findall(r"[\"“']([^\"“”']{1,80})[\"”']", text)
+    bare = re.findall(r"(?<![\w/.])(/[\w./-]{1,80}|\d[\d.:-]{0,20})(?![\w/])", text)
+    return (*dict.fromkeys(word.rstrip(".,") for word in (*quoted, *bare) if word.strip()),)[:SPOKEN]
+
+
+def unsaid(step: StepSpec, contract: Contract, text: str) -> str:
+    """The first parameter with a value that is neither a name, one of a few, nor in these words; or ""."""
+    fields: Mapping[str, Any] = contract.parameters.get("properties", {})
+    places = {entry.environment for entries in contract.names.values() for entry in entries.values()} - {""}
+    words = text.lower()
+    for name, value in step.parameters.items():
+        field = fields.get(name, {})
+        known = isinstance(value, str) and value in contract.names.get(name, {})
+        if known or (name == "environment" and value in places) or _closed(value, field):
+            continue
+        if reference(value):
+            if not field.get("from_output"):
+                return name
+        elif not all(_within(leaf, words) for leaf in _leaves(value)):
+            return name
+    return ""
+
+
+def _within(leaf: str, words: str) -> bool:
+    """Whether this scalar was said as it stands, and not as a part of another word."""
+    said = str(json.loads(leaf)).strip().lower()
+    return not said or re.search(rf"(?<![\w/]){re.escape(said)}(?![\w/])", words) is not None
+
+
+def _spoken(word: str) -> Iterator[str]:
+    """A word as it may stand in a parameter: as text, and as the number that it is."""
+    yield json.dumps(word)
+    if re.fullmatch(r"-?\d{1,15}", word):
+        yield json.dumps(int(word))
 
 
 def _closed(value: Any, field: Mapping[str, Any]) -> bool:

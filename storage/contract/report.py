@@ -65,6 +65,14 @@ def asks(report: dict[str, Any] | None) -> bool:
     return bool(((report or {}).get("data") or {}).get(CHECKPOINT))
 
 
+OUTDATED = "outdated"
+
+
+def outdated(report: dict[str, Any] | None) -> bool:
+    """Whether a step did not start since what it rests on has changed: as it stands, it never can."""
+    return bool(((report or {}).get("data") or {}).get(OUTDATED))
+
+
 def storable(report: Report[Any]) -> AnyReport:
     """The report as every database can keep it: no NUL, no half of a character, no number that JSON lacks."""
     return AnyReport.model_validate(_plain(report.model_dump(mode="json")))

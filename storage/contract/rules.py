@@ -64,6 +64,8 @@ class Require(Document):
     approvals: int = Field(default=1, ge=1, le=20)
     of: Names = Field(default=(), alias="from")  # user ids, Slack group ids, roles; none: the approvers
     second_factor: bool = False
+    # Each approver has opened Details; left out where nobody asks for it: the policy's version stays.
+    read: bool = Field(default=False, exclude_if=lambda given: not given)
     authors: bool = False  # those who asked for it or changed it may approve it
     within_hours: float | None = Field(default=None, gt=0, le=720)
     window: str = ""  # starts only while this window is open

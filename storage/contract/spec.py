@@ -1,9 +1,10 @@
 """The plan document: frozen, closed, and named by a digest of its effects. No state, no I/O."""
 
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from threading import Lock
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AwareDatetime, Field, JsonValue, StringConstraints
@@ -75,8 +76,12 @@ class Mandate(Document):
     # What may stand in for a failed step, as policy names it. Left out where there is none: plans from before
     # there were any keep their digests.
     alternatives: tuple[str, ...] = Field(default=(), exclude_if=lambda given: not given)
+    # Values that people said in their request, for reads that are added. Left out the same way.
+    said: tuple[str, ...] = Field(default=(), exclude_if=lambda given: not given)
     max_added_steps: int = Field(default=5, ge=0)
     max_cost_usd: float = Field(default=1.0, ge=0)
+    # What its steps that draft may cost together, in USD. Left out where it is nothing, as above.
+    max_worker_usd: float = Field(default=0.0, ge=0, exclude_if=lambda given: not given)
 
 
 class PlanSpec(Document):
@@ -163,25 +168,49 @@ class Reading:
     steps: Mapping[str, tuple[StepSpec, str]]
 
 
-DOCUMENTS = 512  # remembered
-_approved: dict[str, tuple[str, Reading]] = {}
+ROOM = 1_000_000  # characters of documents that are remembered; what is read from them weighs more
 
 
-@lru_cache(maxsize=DOCUMENTS)
+class Shelf:
+    """Readings, by a name: those that were used last, as many as their texts have room."""
+
+    def __init__(self, room: int) -> None:
+        self._room, self.size = room, 0
+        self._kept: OrderedDict[str, tuple[str, Reading]] = OrderedDict()
+        self._lock = Lock()
+
+    def find(self, name: str, text: str) -> Reading | None:
+        with self._lock:
+            known = self._kept.get(name)
+            if known is None or known[0] != text:
+                return None
+            self._kept.move_to_end(name)
+            return known[1]
+
+    def keep(self, name: str, text: str, reading: Reading) -> Reading:
+        with self._lock:
+            self.size += len(text) - len(self._kept.pop(name, ("", None))[0])
+            self._kept[name] = text, reading
+            while self.size > self._room:
+                self.size -= len(self._kept.popitem(last=False)[1][0])
+        return reading
+
+
+_read, _approved = Shelf(ROOM), Shelf(ROOM)
+
+
 def read_spec(text: str) -> Reading:
     """Remembered by the text, so an edit is seen."""
+    if found := _read.find(text, text):
+        return found
     spec = PlanSpec.model_validate_json(text)
-    return Reading(spec, spec.digest(), {s.id: (s, s.digest()) for s in (*spec.steps, *spec.rollback)})
+    steps = {s.id: (s, s.digest()) for s in (*spec.steps, *spec.rollback)}
+    return _read.keep(text, text, Reading(spec, spec.digest(), steps))
 
 
 def read_approved(text: str, digest: str) -> Reading:
     """The same for a document that comes again with every claim: comparing costs a tenth of hashing."""
-    known = _approved.get(digest)
-    if known is None or known[0] != text:
-        if len(_approved) >= DOCUMENTS:
-            _approved.clear()
-        known = _approved[digest] = (text, read_spec(text))
-    return known[1]
+    return _approved.find(digest, text) or _approved.keep(digest, text, read_spec(text))
 
 
 def readable(text: str, keys: Iterable[str]) -> PlanSpec | None:

@@ -42,6 +42,7 @@ PLAN_MOVES: dict[str, tuple[frozenset[PlanState], PlanState]] = {
     "stall": (frozenset({P.planning, P.approved}), P.stalled),
     "answer": (frozenset({P.stalled}), P.approved),
     "cancel": (OPEN, P.cancelled),
+    "postpone": (frozenset({P.approved}), P.approved),
     "finish": (frozenset({P.approved}), P.done),
 }
 

@@ -31,6 +31,11 @@ from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, event
 
 CHANNEL = "signoff"
+# A server whose machine is gone answers nothing, not even that it is gone.
+LIVELY: dict[str, Any] = {
+    "connect_timeout": 5, "keepalives": 1, "keepalives_idle": 5, "keepalives_interval": 3,
+    "keepalives_count": 3, "tcp_user_timeout": 15_000,
+}  # fmt: skip
 POLL = 0.03
 logger = logging.getLogger(__name__)
 
@@ -147,7 +152,7 @@ class CommitListener:
     def _listen(self, until: float, stopped: Callable[[], bool]) -> None:
         if self._listener is None:
             url = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
-            self._listener = psycopg.connect(url, autocommit=True)
+            self._listener = psycopg.connect(url, autocommit=True, **LIVELY)
             self._listener.execute(f"LISTEN {CHANNEL}")
             return  # something may have been committed before we listened
         while not stopped() and (left := until - time.monotonic()) > 0:

@@ -1,20 +1,32 @@
 """Opening a database so that it keeps its promises."""
 
+import logging
 import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.exc import DisconnectionError, OperationalError
 
-from storage.database.commit_notices import CommitNotifier
+from storage.database.commit_notices import LIVELY, CommitNotifier
+from storage.database.schema import MIGRATIONS, found_in, newest, refuse_newer
+from storage.errors import BadConfig, Unavailable
 from storage.private_files import make_directories, narrow, private_opener
 
+SQLITE = b"SQLite format 3\0"  # so begins every file of SQLite's
+# Seconds after which either end gives up a connection whose other end is gone: what it locked is free then.
+# And nobody keeps a transaction open and does nothing in it, unless the process is stopped.
+AWAY = 15
+IDLE = 10
+# What we ask of the server for its end of a connection; `LIVELY` is ours.
+SERVER = (
+    f"-c idle_in_transaction_session_timeout={IDLE * 1000} -c tcp_user_timeout={AWAY * 1000} "
+    "-c tcp_keepalives_idle=5 -c tcp_keepalives_count=3 -c tcp_keepalives_interval=3"
+)
 PAUSE = 0.5  # seconds in which a connection is not looked at again
+logger = logging.getLogger(__name__)
 # The last one used comes first: it has the pages and the statements; another one would read them anew.
 WARM: dict[str, Any] = {"pool_use_lifo": True}
 
@@ -26,7 +38,8 @@ def open_engine(url: str) -> Engine:
         return _sqlite(parsed.database or "")
     # Without fresh statistics the planner takes ten thousand due steps for one, and reads and sorts them all.
     # And what is prepared is planned once: planning what is due would take longer than finding it.
-    options = {"options": "-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan"}
+    planning = "-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan"
+    options = LIVELY | {"options": f"{planning} {SERVER}"}
     engine = create_engine(
         parsed.set(drivername="postgresql+psycopg"), pool_size=20, connect_args=options, **WARM
     )
@@ -36,15 +49,40 @@ def open_engine(url: str) -> Engine:
     return engine
 
 
+def await_database(engine: Engine, patience: float = 60.0) -> None:
+    """Wait for a server that is just being started; Unavailable when it does not come."""
+    until = time.monotonic() + patience
+    while True:
+        try:
+            engine.connect().close()
+        except OperationalError as error:
+            if time.monotonic() > until:
+                raise Unavailable(f"The database does not answer: {error.orig}") from None
+            logger.warning("the database does not answer yet: %s", error.orig)
+            time.sleep(1.0)
+        else:
+            return
+
+
 def migrate(engine: Engine) -> None:
     """Bring the schema to the newest revision."""
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     with engine.execution_options(writes=True).begin() as connection:
         if engine.dialect.name == "postgresql":  # two processes may start together
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7365676)")
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        found = found_in(connection)
+        refuse_newer(found)
+        if found != newest():
+            _upgrade(connection)
+
+
+def _upgrade(connection: Connection) -> None:
+    from alembic import command  # takes a third of a second, once a release
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
 
 
 def _sqlite(path: str) -> Engine:
@@ -63,8 +101,17 @@ def _keep_private(path: Path) -> None:
     make_directories(path.parent)
     with suppress(FileExistsError), open(path, "x", opener=private_opener):
         pass
+    _demand_ours(path)
     for end in ("", "-wal", "-shm", "-journal"):
         narrow(path.with_name(path.name + end))
+
+
+def _demand_ours(path: Path) -> None:
+    """A file that is no database is somebody else's, and is left as it is."""
+    with path.open("rb") as file:
+        begins = file.read(len(SQLITE))
+    if begins not in (b"", SQLITE):
+        raise BadConfig(f"{path} is not a database. Please look at SIGNOFF_DATABASE_URL.")
 
 
 def _pragmas(connection: Any, _record: Any) -> None:

@@ -7,16 +7,40 @@ process that was taken over cannot approve, revise, override, enrol or permit, w
 import hashlib
 from collections.abc import Mapping
 
+from sqlmodel import SQLModel
+
 from storage.contract.states import PLAN_MOVES
+from storage.database import narrow
+from storage.database import tables as _tables  # noqa: F401 # they enter the metadata
 
 READS = (
-    "plan", "revision", "approval", "override", "preview", "step", "attempt", "target", "stop", "capability",
-    "process", "spending", "alembic_version",
+    "plan", "revision", "approval", "override", "preview", "planningread", "step", "attempt", "target",
+    "stop", "capability", "process", "spending", "alembic_version", "story",
 )  # fmt: skip
 # Of what people wrote and shall read, only what is counted and redrawn.
 READS_OF = {
     "delivery": ("handled_at",),
     "message": ("id", "plan_id", "key", "step", "wanted", "shown", "not_before"),
+}
+# What an auditor sees of the rows that hold somebody's secret, or words that are not handled yet.
+SEEN_OF = {
+    "factor": ("user", "failures", "enrolled_at"),
+    "delivery": ("key", "kind", "received_at", "handled_at"),
+    "token": (
+        "id",
+        "team",
+        "name",
+        "owner",
+        "scopes",
+        "channels",
+        "runbooks",
+        "environments",
+        "made_by",
+        "made_at",
+        "expires_at",
+        "used_at",
+        "revoked_at",
+    ),
 }
 INSERTS = ("step", "attempt", "target", "capability", "process", "event", "message", "spending")
 DELETES = ("target",)
@@ -29,14 +53,15 @@ UPDATES = {
     "attempt": ("outcome", "report", "late", "ended_at"),
     "capability": ("contract", "hash", "seen_at"),
     "process": ("kind", "release", "seen_at"),
-    "preview": ("state", "text", "basis", "at"),
+    "preview": ("state", "text", "basis", "found", "was", "at"),
+    "planningread": ("state", "summary", "data", "at"),
     "message": ("wanted", "urgent", "not_before"),
 }  # fmt: skip
 # What follows from reports and from time; everything else is somebody's word.
 PLAN_VERBS = ("stall", "finish", "cancel")
 EVENTS = (
     *PLAN_VERBS, "claim", "succeed", "fail", "retry", "late", "lose", "look", "preview", "rollback",
-    "overrun", "halt", "book",
+    "overrun", "halt", "book", "found",
 )  # fmt: skip
 FROM = "approved"  # the only state from which a report moves a plan
 
@@ -46,6 +71,48 @@ def grants(role: str) -> str:
     name, text = quoted(role), literal(role)
     guards = [_guard(table, refused, text) for table, refused in REFUSED.items()]
     return "\n".join([*_rights(name), _carrier(text), *guards]) + "\n"
+
+
+def auditor(role: str) -> str:
+    """The statements for a role that reads what the journal and the plans say, and writes nothing."""
+    name = quoted(role)
+    whole = [table for table in SQLModel.metadata.tables if table not in SEEN_OF]
+    return (
+        "\n".join(
+            [
+                f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {name};",
+                f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM {name};",
+                f"GRANT SELECT ON {', '.join(map(quoted, sorted([*whole, 'alembic_version'])))} TO {name};",
+                *_of_columns("SELECT", SEEN_OF, name),
+            ]
+        )
+        + "\n"
+    )
+
+
+# What the board needs of the rows: no second factor, no delivery, no word that one person alone was told.
+WATCHES = (
+    "plan", "revision", "approval", "override", "preview", "shown", "step", "attempt", "target", "stop",
+    "recurring", "occurrence", "standing", "system", "spending", "capability", "process", "lease", "event",
+    "visit", "opened", "story", "alembic_version",
+)  # fmt: skip
+WATCHES_OF = {
+    "message": ("id", "plan_id", "key", "kind", "channel", "ts", "wanted", "shown", "not_before", "problem"),
+}
+
+
+def board(role: str) -> str:
+    """The statements for the board's role: it reads plans and journal, and writes who is there."""
+    name = quoted(role)
+    lines = [
+        f"REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {name};",
+        f"REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM {name};",
+        f"GRANT SELECT ON {', '.join(map(quoted, WATCHES))} TO {name};",
+        *_of_columns("SELECT", WATCHES_OF, name),
+        *_of_columns("UPDATE", narrow.UPDATES, name),
+        *(f"GRANT INSERT ON {quoted(table)} TO {name};" for table in narrow.INSERTS),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def quoted(name: str) -> str:

@@ -1,14 +1,15 @@
 """Who is there, and what workers can do, as they say it themselves; how long it usually takes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from statistics import median
 
-from sqlalchemy import insert, update
+from sqlalchemy.dialects.postgresql import insert  # SQLite knows its ON CONFLICT, too
 from sqlmodel import col
 
 from storage.contract.capability import Contract
 from storage.contract.states import StepState
+from storage.database.statements import table
 from storage.database.tables import Capability, Process, Step
 from storage.memory import Memory
 
@@ -23,13 +24,13 @@ WENT_WELL = (
 def publish(memory: Memory, contracts: Iterable[Contract]) -> None:
     """Say what this workers process can do. An action it no longer offers grows stale by itself."""
     with memory.write() as t:
-        for contract in contracts:
-            one = (col(Capability.worker) == contract.worker, col(Capability.action) == contract.action)
+        # Always in this order: two processes that start together wait for each other's rows.
+        for contract in sorted(contracts, key=lambda one: (one.worker, one.action)):
+            key = {"worker": contract.worker, "action": contract.action}
             body = contract.model_dump(mode="json")
             values = {"contract": body, "hash": contract.hash(), "seen_at": memory.clock()}
-            if not t.execute(update(Capability).where(*one).values(**values)).rowcount:
-                key = {"worker": contract.worker, "action": contract.action}
-                t.execute(insert(Capability).values(**key, **values))
+            row = insert(table(Capability)).values(**key, **values)
+            t.execute(row.on_conflict_do_update(index_elements=[*key], set_=values))
 
 
 def contracts(memory: Memory) -> list[Contract]:
@@ -37,16 +38,19 @@ def contracts(memory: Memory) -> list[Contract]:
     with memory.read() as t:
         found = [Contract.model_validate(row.contract) for row in t.rows(Capability)]
         lately = t.rows(Step, *WENT_WELL, order=col(Step.id).desc(), limit=HISTORY) if found else []
-    took: dict[tuple[str, str], list[float]] = {}
+    took: dict[tuple[str, str], dict[str, list[float]]] = {}
     for step in lately:
         seconds = (step.ended_at - step.started_at).total_seconds()  # type: ignore[operator] # they ended
-        took.setdefault((step.worker, step.action), []).append(seconds)
-    return [_usual(contract, took.get((contract.worker, contract.action), [])) for contract in found]
+        here = took.setdefault((step.worker, step.action), {})
+        for where in {"", step.target}:
+            here.setdefault(where, []).append(seconds)
+    return [_usual(contract, took.get((contract.worker, contract.action), {})) for contract in found]
 
 
-def _usual(contract: Contract, took: list[float]) -> Contract:
-    """The contract with what its action usually took, once it ran three times; no approval relies on that."""
-    return contract.model_copy(update={"typical": median(took)}) if len(took) > 2 else contract
+def _usual(contract: Contract, took: Mapping[str, list[float]]) -> Contract:
+    """The contract with what its action took, anywhere and by target, once it ran three times there."""
+    usual = {where: median(seconds) for where, seconds in took.items() if len(seconds) > 2}
+    return contract.model_copy(update={"typical": usual[""], "usual": usual}) if usual else contract
 
 
 FRESH = timedelta(seconds=30)  # a process that has not been seen for longer counts as gone
@@ -57,8 +61,8 @@ def alive(memory: Memory, name: str, kind: str, release: str) -> None:
     now = memory.clock()
     with memory.write() as t:
         values = {"kind": kind, "release": release, "seen_at": now}
-        if not t.execute(update(Process).where(col(Process.name) == name).values(**values)).rowcount:
-            t.execute(insert(Process).values(name=name, started_at=now, **values))
+        row = insert(table(Process)).values(name=name, started_at=now, **values)
+        t.execute(row.on_conflict_do_update(index_elements=["name"], set_=values))
 
 
 def processes(memory: Memory, kind: str) -> list[Process]:
@@ -66,3 +70,9 @@ def processes(memory: Memory, kind: str) -> list[Process]:
     with memory.read() as t:
         lately = col(Process.seen_at) > memory.clock() - FRESH
         return t.rows(Process, col(Process.kind) == kind, lately)
+
+
+def everybody(memory: Memory) -> list[Process]:
+    """Every process that was ever seen, the latest sign of life first."""
+    with memory.read() as t:
+        return t.rows(Process, order=col(Process.seen_at).desc(), limit=100)

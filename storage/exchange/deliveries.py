@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
@@ -14,6 +14,8 @@ from storage.database.tables import Delivery
 from storage.memory import Memory
 from storage.transaction import Transaction
 
+ASKED = "ask"  # a wish or a plan that came by another door than Slack; its answer is left in its row
+FOREIGN = frozenset({"ask", "hook"})
 THOUGHT = "revise"  # a delivery that a planner must think about, and nobody else may wait for
 
 
@@ -34,12 +36,14 @@ class Arrivals:
 
     def deliver(self, key: str, kind: str, body: dict[str, Any]) -> bool:
         """Remember what Slack delivered; False when it was delivered before."""
-        if "text" in body:
+        if kind in FOREIGN:  # machines send documents, and any part of one may hold a secret
+            body = self._memory.redact.data(body)
+        elif "text" in body:
             body = body | {"text": self._memory.redact.text(str(body["text"]))}
         arrival = Arrival({"key": key, "kind": kind, "body": body})
         if self._memory.open_delivery:  # what one delivery leads to is in the commit that marks it as handled
             with self._memory.write() as t:
-                return _add(t, arrival.row)
+                return add(t, arrival.row)
         self._waiting.append(arrival)
         with self._writing:  # whoever is first here writes for all who have come meanwhile
             if arrival.new is None:
@@ -52,7 +56,7 @@ class Arrivals:
             with self._memory.write(urgent=True) as t:
                 while self._waiting:
                     taken.append(self._waiting.popleft())
-                found = [_add(t, arrival.row) for arrival in taken]
+                found = [add(t, arrival.row) for arrival in taken]
         except BaseException:
             # Nothing was committed: the others try again, and ours is not acked, so it must never be kept.
             self._waiting.extendleft(reversed(taken))
@@ -62,7 +66,7 @@ class Arrivals:
             arrival.new = new
 
 
-def _add(t: Transaction, row: dict[str, Any]) -> bool:
+def add(t: Transaction, row: dict[str, Any]) -> bool:
     """Whether it is new. Two bots may be told the same at the same moment."""
     number = t.execute(select(func.coalesce(func.max(col(Delivery.id)), 0) + 1)).scalar_one()
     dialect = sqlite if t.connection.dialect.name == "sqlite" else postgresql
@@ -83,3 +87,17 @@ def handled(memory: Memory) -> None:
     if memory.open_delivery:
         with memory.write():
             pass
+
+
+def leave_answer(memory: Memory, key: str, answer: dict[str, Any]) -> None:
+    """What came of a delivery that has been handled, for whoever waits at the door that it came by."""
+    done = (col(Delivery.key) == key, col(Delivery.handled_at).is_not(None))
+    with memory.write() as t:
+        t.execute(update(Delivery).where(*done).values(body=t.redact.data(answer)))
+
+
+def answer_left(memory: Memory, key: str) -> dict[str, Any] | None:
+    """What came of it; None while it was not handled."""
+    with memory.read() as t:
+        found = t.rows(Delivery, col(Delivery.key) == key, col(Delivery.handled_at).is_not(None))
+        return found[0].body if found else None

@@ -23,12 +23,15 @@ THREAD = {
     "succeed": "outcome",
     "fail": "outcome",
     "lose": "question",
+    "postpone": "moved",
     "withhold": "waits",
+    "outdate": "outdated",
     "overrun": "overrun",
     "stall": "question",
     "decide": "review",
     "finish": "summary",
     "save": "saved",
+    "invite": "standing",
 }
 URGENT = frozenset(
     {
@@ -47,6 +50,25 @@ URGENT = frozenset(
         "overrun",
         "clarify",
         "inform",
+        "postpone",
+        "outdate",
+    }
+)
+# Whose thread message goes before those that only tell how it goes: somebody is asked, or waits for the end.
+FIRST = frozenset(
+    {
+        "amend",
+        "approve",
+        "reject",
+        "withdraw",
+        "expire",
+        "cancel",
+        "fail",
+        "lose",
+        "stall",
+        "overrun",
+        "outdate",
+        "finish",
     }
 )
 
@@ -71,7 +93,7 @@ SET_HEAD = Prepared(
 )
 ADD_EVENT = Prepared(insert(table(Event)).values(**binds(Event)).inline())
 BLANK = Message(key="", kind="", channel="").model_dump(exclude={"id"})
-SAID = ("plan_id", "seq", "step", "key", "kind", "channel", "not_before")
+SAID = ("plan_id", "seq", "step", "key", "kind", "channel", "urgent", "not_before")
 CARD = col(Message.key) == bindparam("card")
 CARDS = Together(
     wanted=Prepared(update(table(Message)).where(CARD).values(wanted=bindparam("v"))),
@@ -144,7 +166,12 @@ def message(note: Note, channel: str, now: datetime) -> dict[str, Any]:
     kind = THREAD[note.verb]
     about = {"plan_id": note.plan, "seq": note.seq, "step": str(note.data.get("step", ""))}
     where = {"key": f"{kind}:{note.plan}:{note.seq}", "kind": kind, "channel": channel}
-    return about | where | {"not_before": now}
+    return about | where | {"urgent": goes_first(note), "not_before": now}
+
+
+def goes_first(note: Note) -> bool:
+    """Whether people wait for it: a question, a decision, an end. Of a review, what it must ask."""
+    return note.verb in FIRST or (note.verb == "decide" and note.data.get("verb") == "ask")
 
 
 def cards(

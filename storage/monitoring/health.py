@@ -1,23 +1,20 @@
 """Whether a process lives and may be relied on, over plain HTTP: /healthz, /readyz, /metrics."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from threading import Thread
+from dataclasses import dataclass, field
 
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.exc import DBAPIError
 
-from storage.errors import BadConfig, Unavailable
+from storage.database.same_file import watch_file
+from storage.database.schema import found_in, newest
+from storage.errors import Unavailable
 from storage.memory import Memory
+from storage.monitoring.histograms import Kept
 from storage.monitoring.metrics import figures, told
-
-MIGRATIONS = Path(__file__).parents[1] / "database" / "migrations"
+from storage.monitoring.troubles import Troubles
 
 
 class HealthSettings(BaseSettings):
@@ -48,18 +45,32 @@ class Pulse:
 
         return turn
 
+    def forgive(self) -> None:
+        """All of the process stood still: every loop has its time anew."""
+        for name in self._beats:
+            self.beat(name)
+
+    def is_late(self, name: str) -> bool:
+        return time.monotonic() - self._beats[name] > self.patience[name]
+
     def late(self) -> list[str]:
         """The loops that have stopped turning, in sentences."""
         ages = {name: time.monotonic() - at for name, at in self._beats.items()}
         return [f"{n} has not turned for {ages[n]:.0f} s" for n in ages if ages[n] > self.patience[n]]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Health:
-    """What one process answers."""
+    """What one process answers. `undone`: what else speaks against it, as work that nobody does."""
 
     memory: Memory
     pulse: Pulse
+    troubles: Troubles = field(default_factory=Troubles)
+    undone: Callable[[], list[str]] = list
+
+    def __post_init__(self) -> None:
+        self._kept = Kept()
+        self._moved = watch_file(self.memory.engine)
 
     def answer(self, path: str) -> tuple[int, str]:
         """Status and text."""
@@ -75,16 +86,22 @@ class Health:
         return _verdict(self.pulse.late())
 
     def _ready(self) -> tuple[int, str]:
-        return _verdict([*self.pulse.late(), *self._behind()])
+        where = self._moved()
+        found = [*self.pulse.late(), *self.troubles.told(serious=True), *where]
+        return _verdict(
+            found if where else [*found, *self._behind(), *self.undone()],
+            self.troubles.told(serious=False),
+        )
 
     def _metrics(self) -> tuple[int, str]:
-        return 200, told(figures(self.memory))
+        with self.memory.read() as t:
+            distributions = self._kept.get(t.connection)
+        return 200, told(figures(self.memory)) + distributions
 
     def _behind(self) -> list[str]:
         """Whether the schema is the one of this release."""
         with self.memory.read() as t:
-            found = MigrationContext.configure(t.connection).get_current_revision()
-        wanted = ScriptDirectory(str(MIGRATIONS)).get_current_head()
+            found, wanted = found_in(t.connection), newest()
         return [] if found == wanted else [f"the schema is at {found}; this release needs {wanted}"]
 
 
@@ -94,36 +111,13 @@ def answering(health: Health, settings: HealthSettings) -> Iterator[int]:
     if not settings.port:
         yield 0
         return
-    try:
-        server = ThreadingHTTPServer((settings.host, settings.port), _door(health))
-    except OSError as error:
-        raise BadConfig(f"SIGNOFF_HEALTH_PORT={settings.port} cannot be used: {error}") from None
-    Thread(target=server.serve_forever, name="health", daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    from storage.http_server import serving  # with aiohttp, 10 MB: only where somebody listens
+    from storage.monitoring.health_door import health_doors
+
+    with serving("SIGNOFF_HEALTH_PORT", settings.host, settings.port, health_doors(health)) as port:
+        yield port
 
 
-def _verdict(problems: list[str]) -> tuple[int, str]:
-    return (503, "\n".join(problems) + "\n") if problems else (200, "ok\n")
-
-
-def _door(health: Health) -> type[BaseHTTPRequestHandler]:
-    class Door(BaseHTTPRequestHandler):
-        timeout = 10
-
-        def do_GET(self) -> None:  # the name that http.server calls
-            status, text = health.answer(self.path.partition("?")[0])
-            body = text.encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:  # http.server's own name
-            """A probe every few seconds is not worth a line."""
-
-    return Door
+def _verdict(problems: list[str], remarks: Sequence[str] = ()) -> tuple[int, str]:
+    status, lines = (503, problems) if problems else (200, ["ok"])
+    return status, "".join(f"{line}\n" for line in (*lines, *remarks))

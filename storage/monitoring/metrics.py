@@ -1,5 +1,6 @@
 """What a monitor asks: figures read from rows, as Prometheus reads them (text format 0.0.4)."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +11,10 @@ from sqlmodel import col
 
 from storage.contract.states import BUSY, PlanState
 from storage.database.tables import Attempt, Delivery, Message, Plan, Spending, Step, Stop
+from storage.journal.stories import Recovery, recovery
 from storage.memory import Memory
+from storage.monitoring.fleet import Fleet, fleet
+from storage.monitoring.histograms import rungs
 from storage.settling.frames import CURRENT
 from storage.settling.starting import PENDING, PERMITTED
 
@@ -32,7 +36,9 @@ def figures(memory: Memory) -> list[Figure]:
     """Everything that a monitor may want to know. Rows are the truth, so every process says the same."""
     now = memory.clock()
     with memory.read() as t:
-        return [*_work(t.connection, now), *_talk(t.connection, now)]
+        found = [*_work(t.connection, now), *_talk(t.connection, now)]
+        also = [*_fleet(fleet(t.connection)), *_board(t.connection)]
+        return [*found, *_recovery(recovery(t.connection)), *also]
 
 
 def told(found: Iterable[Figure]) -> str:
@@ -52,7 +58,9 @@ def _escaped(text: str) -> str:
 
 
 def _work(c: Connection, now: datetime) -> Iterable[Figure]:
-    plans = select(col(Plan.state), func.count()).group_by(col(Plan.state))
+    plans = (
+        select(col(Plan.state), func.count()).where(col(Plan.private).is_(False)).group_by(col(Plan.state))
+    )
     yield Figure("signoff_plans", "gauge", "Plans by state.", _counted(c, plans, PlanState), "state")
     steps = select(col(Step.state), func.count()).where(col(Step.state).in_(BUSY)).group_by(col(Step.state))
     yield Figure(
@@ -89,6 +97,40 @@ def _talk(c: Connection, now: datetime) -> Iterable[Figure]:
     spent = select(col(Spending.model), func.sum(col(Spending.usd))).group_by(col(Spending.model))
     cost = {model: float(usd) for model, usd in c.execute(spent)}
     yield Figure("signoff_model_usd_total", "counter", "What the models have cost.", cost, "model")
+
+
+def _board(c: Connection) -> Iterable[Figure]:
+    """What the board's figures say, too."""
+    ended = "Ended plans with a failure on the way, by what ended their trouble."
+    yield Figure("signoff_recoveries", "gauge", ended, rungs(c), "rung")
+
+
+def _recovery(found: Recovery) -> Iterable[Figure]:
+    """The same figures as `signoff stats`, from the journal."""
+    tries = {"": found.failed_attempts}
+    yield Figure("signoff_failed_attempts_total", "counter", "Attempts that failed or were lost.", tries)
+    plans = {
+        "recovered": found.recovered, "otherwise": found.ended - found.recovered,
+        "open": found.troubled - found.ended,
+    }  # fmt: skip
+    meaning = "Plans with a failed attempt: ended well without a person, otherwise, or still open."
+    yield Figure("signoff_troubled_plans", "gauge", meaning, plans, "end")
+
+
+def _fleet(found: Fleet) -> Iterable[Figure]:
+    """The same figures as `signoff stats fleet`."""
+    yield Figure("signoff_agents_running", "gauge", "Agents at work.", {"": found.running})
+    yield Figure(
+        "signoff_changes_landed_total", "counter", "Drafts that were integrated.", {"": found.landed}
+    )
+    ends = Counter[str]()
+    for kind in found.incidents.values():
+        ends.update(kind)
+    told = {"recovered": 0, "person": 0, "open": 0} | ends
+    meaning = "Subtasks with an attempt that was not green at once: mended, a person's, or still open."
+    yield Figure("signoff_incidents_total", "gauge", meaning, told, "outcome")
+    cost = {"green": found.usd - found.usd_lost, "lost": found.usd_lost}
+    yield Figure("signoff_agent_usd_total", "counter", "What agents have cost.", cost, "outcome")
 
 
 def _counted(c: Connection, query: Select[Any, int], names: Iterable[str]) -> dict[str, float]:

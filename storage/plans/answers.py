@@ -8,10 +8,13 @@ from storage.contract.spec import PlanSpec
 from storage.contract.states import SEEN, PlanState, StepState, can_skip, undo_order
 from storage.database.tables import Plan, Step
 from storage.errors import Conflict, NotAllowed
+from storage.journal.words import report_hash
 from storage.memory import Memory
 from storage.settling.frames import facts_of
 from storage.settling.settle import roll_back, settle_plans, skip_pending
 from storage.transaction import Transaction
+
+CONFIRMED = AnyReport.ok("confirmed", {}).model_dump(mode="json")
 
 
 def answer(memory: Memory, plan_id: int, key: str, choice: str, *, user: str) -> None:
@@ -30,6 +33,7 @@ def answer(memory: Memory, plan_id: int, key: str, choice: str, *, user: str) ->
             raise Conflict(f"Step {key} is not waiting for an answer.")
         choose(t, t.spec(plan), steps, step, choice, user)
         data = {"step": key, "choice": choice}
+        data |= {"report": report_hash(CONFIRMED)} if choice == "confirm" else {}
         t.move(plan_id, "answer", actor=user, data=data, reason="", look=0)
         t.redraw(plan_id, [key])
         settle_plans(t, plan_id)
@@ -85,8 +89,7 @@ def choose(t: Transaction, spec: PlanSpec, steps: list[Step], step: Step, choice
     elif choice == "skip":
         t.move_step(step, "skip", choice="skip")
     elif choice == "confirm" and asks(step.report):
-        told = AnyReport.ok("confirmed", {}).model_dump(mode="json")
-        t.move_step(step, "confirm", choice="", report=told, ended_at=t.clock())
+        t.move_step(step, "confirm", choice="", report=CONFIRMED, ended_at=t.clock())
     elif choice in {"abort", "rollback"}:
         t.change_step(step, choice=choice)
     else:

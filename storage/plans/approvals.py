@@ -16,9 +16,15 @@ from storage.database.tables import Approval, Capability, Plan, Preview, Revisio
 from storage.errors import Conflict, NotAllowed
 from storage.memory import Memory
 from storage.plans.carry_over import bring
+from storage.plans.showing import demand_filed, filed
+from storage.safeguards.looks import considered
 from storage.safeguards.second_factors import Proof, spend
+from storage.settling.frames import so_far
 from storage.settling.settle import settle_plans
 from storage.transaction import Transaction, of_revision
+
+POLICY = "policy"  # approves what asks for nobody
+ALONE = "A change that a machine asks for needs a person, whatever policy says; so it was not approved."
 
 
 def approve(
@@ -32,14 +38,15 @@ def approve(
     policy: str,
     held: Sequence[str] = (),
     proof: Proof | None = None,
+    told: Mapping[str, object] = MappingProxyType({}),
 ) -> bool:
     """Record one person's yes to exactly this digest; True when it was the last one needed.
 
-    `held`: who this person is besides themselves, the groups that policy names.
+    `held`: who this person is besides themselves, the groups that policy names; `told`: by whose word.
     """
     who = {"team": team, "user": user, "policy": policy}
     with memory.write() as t:
-        return record_approval(t, plan_id, revision, digest, who, held, proof=proof)
+        return record_approval(t, plan_id, revision, digest, who, held, proof=proof, more=told)
 
 
 def record_approval(
@@ -51,16 +58,18 @@ def record_approval(
     plan, user = t.touch(plan_id), who["user"]
     current = decidable(t, plan, revision, digest)
     demand_all_shown(t, plan)
+    demand_filed(t, plan, current)
     demands = read_demands(current.demands)
     if demands.denied:
         raise NotAllowed(f"Policy does not allow this plan: {'; '.join(demands.denied)}.")
+    facts = considered(t, plan, current, user, demanded=demands.read)
     factor = spend(t, user, proof, demanded=demands.second_factor)
     row = {**who, "held": " ".join(sorted({user, *held})), "factor": factor}
     row["shown"] = shown_hash(t, plan)
     _add_approval(t, plan, current, row)
     given = t.rows(Approval, col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
     data = {"revision": revision, "digest": digest, "given": len(given), "needed": current.needed, **more}
-    data |= {"policy": who["policy"], "shown": row["shown"]}
+    data |= {"policy": who["policy"], "shown": row["shown"], **facts}
     data |= {"factor": factor} if factor else {}
     short = any(quorum.short(approval.held.split() for approval in given) for quorum in demands.quorums)
     if len(given) < current.needed or short:
@@ -111,15 +120,18 @@ def _add_approval(t: Transaction, plan: Plan, current: Revision, yes: dict[str, 
 def accept(t: Transaction, plan: Plan, *, by: str, data: dict[str, object]) -> None:
     """Quorum: steps are born."""
     bring(t, plan, t.spec(plan))
+    if by == POLICY and plan.machine and any(step.changes for step in t.steps(plan)):
+        raise NotAllowed(ALONE)
     t.move(plan.id, "approve", actor=by, data=data)
     settle_plans(t, plan.id)
 
 
 def want_previews(t: Transaction, plan_id: int, revision: int, spec: PlanSpec) -> None:
     """Ask for those that can be made: the action offers one, and no value is known only later."""
+    known = so_far(t, plan_id)
     offering = {(row.worker, row.action) for row in t.rows(Capability) if row.contract.get("preview")}
     for step in spec.steps:
-        later = any(map(reference, step.parameters.values()))
+        later = any(found and found[0] not in known for found in map(reference, step.parameters.values()))
         if (step.worker, step.action) in offering and not later:
             row = Preview(
                 plan_id=plan_id, revision=revision, key=step.id, worker=step.worker, action=step.action
@@ -144,4 +156,6 @@ def demand_all_shown(t: Transaction, plan: Plan) -> None:
 def shown_hash(t: Transaction, plan: Plan) -> str:
     """Hash of what stood on the card besides the plan itself."""
     shown: dict[str, JsonValue] = {p.key: [p.state, p.text, p.basis] for p in _previews(t, plan)}
+    file = filed(t, plan.id, plan.revision)
+    shown |= {"file": file.content} if file else {}
     return fingerprint(shown) if shown else ""

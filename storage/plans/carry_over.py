@@ -19,8 +19,11 @@ def bring(t: Transaction, plan: Plan, spec: PlanSpec, open_: Collection[str] = (
 
     `open_`: the failed steps that it does not answer.
     """
+    begun = {step.key: step for step in earlier(t, plan) if step.attempt}
     known = _carry(t, plan, spec, open_)
     bear(t, plan, [s for s in spec.steps if s.id not in known], undo=False)
+    for key in begun.keys() - known:
+        _take_up(t, plan, begun[key])
     for position, step in enumerate(spec.steps if known else ()):
         here = of_revision(Step, plan)
         t.execute(update(Step).where(*here, col(Step.key) == step.id).values(position=position))
@@ -39,6 +42,12 @@ def _carry(t: Transaction, plan: Plan, spec: PlanSpec, open_: Collection[str]) -
         t.change_step(step, revision=plan.revision, choice=choice, permit_until=t.clock())
     skip(t, [s for s in old if s not in kept and s.state == StepState.pending])
     return {step.key for step in kept}
+
+
+def _take_up(t: Transaction, plan: Plan, begun: Step) -> None:
+    """A step that had begun, and is born anew, has begun: what it changed before is undone with the rest."""
+    values = {"attempt": begun.attempt, "previous": begun.previous, "started_at": begun.started_at}
+    t.execute(update(Step).where(*of_revision(Step, plan), col(Step.key) == begun.key).values(**values))
 
 
 def forget_previews(t: Transaction, plan: Plan, spec: PlanSpec) -> None:

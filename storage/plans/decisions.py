@@ -8,6 +8,8 @@ from typing import Any
 from sqlalchemy import select
 from sqlmodel import col
 
+from storage.contract.capability import Contract
+from storage.contract.guards import dropped
 from storage.contract.mandate import exceeds, stands
 from storage.contract.report import asks
 from storage.contract.spec import PlanSpec, holds, read_spec
@@ -18,7 +20,7 @@ from storage.errors import Conflict, NotAllowed
 from storage.memory import Memory
 from storage.plans.answers import choose, see
 from storage.plans.carry_over import bring, forget_previews
-from storage.plans.lifecycle import Terms, add_revision, agreed
+from storage.plans.lifecycle import Terms, add_revision, agreed, words
 from storage.settling.frames import facts_of
 from storage.settling.questions import ASK, unmet
 from storage.settling.settle import promised, settle_plans, skip_pending
@@ -80,7 +82,7 @@ def decide(
             reason = memory.redact.text(str(said["reason"]))
             t.change(plan, reason=reason)
         elif spec is not None and terms is not None:
-            _put(t, plan, spec, terms, str(said["reason"]), changes)
+            put(t, plan, spec, terms, str(said["reason"]), changes)
         elif spec is not None:
             _extend(t, plan, spec, str(said["reason"]), changes, guided=guided)
         elif said["verb"] == "continue":
@@ -125,7 +127,8 @@ def _extend(
         changes=[*changes],
         parent=parent.number,
     )
-    t.move(plan.id, "answer", actor="planner", data={"revision": number}, reason="")
+    said = {"revision": number, "words": words(t, spec, agreed(parent), note, changes)}
+    t.move(plan.id, "answer", actor="planner", data=said, reason="")
     bring(t, t.plan(plan.id), spec, open_)
     settle_plans(t, plan.id)
 
@@ -165,17 +168,24 @@ def rework(
     author: str,
     reason: str,
     changes: Sequence[str],
+    without: str = "",
 ) -> None:
-    """A person's way on from where the plan stands, put before people; what has run stands."""
+    """A person's way on from where the plan stands, put before people; what has run stands.
+
+    `without` is the failed step that it leaves out: that answers the question which the failure asked.
+    """
     with memory.write() as t:
         plan = t.touch(plan_id)
         if plan.state != PlanState.stalled:
             raise Conflict(t.why_not(plan_id, "answer"))
         t.change(plan, look=0)
-        _put(t, plan, spec, replace(terms, needed=max(terms.needed, 1)), reason, changes, author)
+        if without:
+            t.note(plan, "answer", actor=author, data={"step": without, "choice": "skip"})
+            t.redraw(plan_id, [without])
+        put(t, plan, spec, replace(terms, needed=max(terms.needed, 1)), reason, changes, author)
 
 
-def _put(
+def put(
     t: Transaction,
     plan: Plan,
     spec: PlanSpec,
@@ -188,6 +198,7 @@ def _put(
     t.move(plan.id, "revise", actor=author, data={"reason": why}, reason=why)
     skip_pending(t, plan)
     facts = {"digest": spec.digest(), "risk": terms.risk, "needed": terms.needed, "changes": [*changes]}
+    facts["words"] = words(t, spec, terms, why, changes)
     moved = t.move(plan.id, "propose", actor=author, data=facts)
     add_revision(t, moved, spec, terms, author=author, note=why, changes=[*changes])
     forget_previews(t, t.plan(plan.id), spec)
@@ -234,9 +245,17 @@ def _approved(t: Transaction, plan: Plan) -> Revision:
 def _beyond(t: Transaction, parent: Revision, spec: PlanSpec) -> str:
     approved = read_spec(parent.spec).spec
     contracts = {step.id: promised(t, step) for step in spec.steps if not stands(approved, step)}
-    if not parent.needed and any(contract.changes for contract in contracts.values()):
+    if not parent.needed and any(not contract.reads for contract in contracts.values()):
         return "it changes something, and no person has approved this plan"
     made = t.rows(Revision, col(Revision.plan_id) == parent.plan_id, col(Revision.parent) == parent.number)
     steps = [step for one in made for step in read_spec(one.spec).spec.steps]
     earlier = {step.digest() for step in steps if not stands(approved, step)}
-    return exceeds(approved, spec, contracts, earlier)
+    return exceeds(approved, spec, contracts, earlier) or _unguarded(t, parent, spec, contracts)
+
+
+def _unguarded(t: Transaction, parent: Revision, spec: PlanSpec, added: Mapping[str, Contract]) -> str:
+    """Which change would come without what the approved one relied on, or ""."""
+    rows, new = t.rows(Step, col(Step.plan_id) == parent.plan_id), {k for k in added if added[k].changes}
+    done = {row.key for row in rows if row.state == StepState.succeeded}
+    lost = dropped(read_spec(parent.spec).spec, spec, {row.key for row in rows if row.changes}, new, done)
+    return next((f"{change} would come without {guard}" for guard, change in lost.items()), "")

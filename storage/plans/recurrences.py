@@ -2,20 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, exists, select, update
 from sqlalchemy.dialects.postgresql import insert  # SQLite knows its ON CONFLICT, too
 from sqlmodel import col
 
 from storage.contract.states import RECURRING_MOVES, PlanState
 from storage.database.statements import table
-from storage.database.tables import Message, Occurrence, Plan, Recurring, Standing
+from storage.database.tables import Approval, Message, Occurrence, Plan, Recurring, Standing
 from storage.errors import Conflict, NotFound
 from storage.memory import Memory
 from storage.plans.approvals import record_approval
 from storage.plans.lifecycle import add_request
 from storage.transaction import Transaction
+
+OF_RUN = col(Approval.plan_id) == col(Plan.id)
 
 
 @dataclass(frozen=True)
@@ -57,35 +59,62 @@ def one_recurring(memory: Memory, number: int) -> Recurring:
     return found[0]
 
 
-def due_recurring(memory: Memory) -> list[Recurring]:
-    now = memory.clock()
+def due_recurring(memory: Memory, ahead: timedelta = timedelta(0)) -> list[Recurring]:
+    """What recurs and has a run by now, or by so long from now."""
+    by = memory.clock() + ahead
     with memory.read() as t:
-        return t.rows(Recurring, col(Recurring.state) == "active", col(Recurring.next_at) <= now)
+        return t.rows(Recurring, col(Recurring.state) == "active", col(Recurring.next_at) <= by)
 
 
-def run(memory: Memory, one: Recurring, day: date, next_at: datetime) -> int | None:
-    """Ask for the run of that local date; None when it was asked for before, by anybody."""
+def run(
+    memory: Memory,
+    one: Recurring,
+    day: date,
+    next_at: datetime,
+    *,
+    starts_at: datetime | None = None,
+    hour: int = 0,
+) -> int | None:
+    """Ask for the run of that local date and hour; None when it was asked for before, by anybody.
+
+    `starts_at`: its time, where it is asked for ahead of it. Nothing of it starts before that.
+    """
     with memory.write() as t:
-        if not _advance(t, one, next_at) or not _first(t, one, day):
+        if not _advance(t, one, next_at) or not _first(t, one, day, hour):
             return None
-        wish = {"team": one.team, "user": one.user, "channel": one.channel, "thread": ""}
-        plan_id = add_request(t, one.text, **wish, more={"recurring": one.id, "day": str(day)})
+        about = {"recurring": one.id, "day": str(day)}
+        plan_id = add_request(
+            t, one.text, team=one.team, user=one.user, channel=one.channel, thread="", more=about,
+            starts_at=starts_at, zone=one.zone,
+        )  # fmt: skip
         mine = (col(Occurrence.recurring_id) == one.id, col(Occurrence.day) == day)
-        t.execute(update(Occurrence).where(*mine).values(plan_id=plan_id))
+        this = update(Occurrence).where(*mine, col(Occurrence.hour) == hour)
+        t.execute(this.values(plan_id=plan_id))
         return plan_id
 
 
 def pass_by(
-    memory: Memory, one: Recurring, days: Sequence[date], next_at: datetime, *, question: str
+    memory: Memory,
+    one: Recurring,
+    days: Sequence[date],
+    next_at: datetime,
+    *,
+    question: str,
+    hours: Sequence[int] = (),
 ) -> None:
     """Runs that did not come about: never later by themselves; the channel is asked instead."""
     with memory.write() as t:
         if _advance(t, one, next_at):
-            for day in days:
-                _first(t, one, day)
+            for day, hour in zip(days, hours or [0] * len(days), strict=True):
+                _first(t, one, day, hour)
             said = [str(day) for day in days]
             t.journal_system("miss", actor="clock", data={"recurring": one.id, "days": said})
-            _say(t, one, f"missed:{one.id}:{days[-1]}", question)
+            _say(
+                t,
+                one,
+                f"missed:{one.id}:{days[-1]}" + (f":{hours[-1]}" if hours and hours[-1] else ""),
+                question,
+            )
 
 
 def pause(memory: Memory, one: Recurring, *, user: str) -> None:
@@ -104,7 +133,7 @@ def latest_run(memory: Memory, one: Recurring) -> int:
     """The plan of its newest run, 0 while there is none."""
     with memory.read() as t:
         mine = (col(Occurrence.recurring_id) == one.id, col(Occurrence.plan_id) > 0)
-        found = t.rows(Occurrence, *mine, order=col(Occurrence.day).desc(), limit=1)
+        found = t.rows(Occurrence, *mine, order=col(Occurrence.plan_id).desc(), limit=1)
         return found[0].plan_id if found else 0
 
 
@@ -116,8 +145,37 @@ def stand(memory: Memory, one: Recurring, grant: Grant, *, team: str, user: str,
         row = {"cron": one.cron, "zone": one.zone, "digest": grant.digest, "runs_left": grant.runs}
         row |= {"until": grant.until, "team": team, "policy": policy, "at": memory.clock()}
         t.execute(insert(table(Standing)).values(recurring_id=one.id, user=user, **row))
-        data = {"recurring": one.id, "digest": grant.digest, "runs": grant.runs, "until": grant.until}
+        asked = (col(Message.plan_id) == one.offered, col(Message.kind) == "standing")
+        t.execute(update(Message).where(*asked).values(wanted=col(Message.wanted) + 1, urgent=True))
+        data = {"recurring": one.id, "digest": grant.digest, "runs": grant.runs}
         t.journal_system("stand", actor=user, data=data | {"until": grant.until.isoformat()})
+
+
+def uninvited(memory: Memory) -> list[tuple[int, int]]:
+    """(plan, what recurs) of runs that people have approved, where nobody was asked yet for more than one."""
+    query = select(col(Plan.id), col(Recurring.id)).join(Occurrence, col(Occurrence.plan_id) == col(Plan.id))
+    query = query.join(Recurring, col(Recurring.id) == col(Occurrence.recurring_id))
+    live = (col(Recurring.state) == "active", col(Recurring.offered) == 0)
+    said = (col(Plan.state).in_((PlanState.approved, PlanState.done)), exists().where(OF_RUN))
+    with memory.read() as t:
+        return [*map(tuple, t.execute(query.where(*live, *said).order_by(col(Plan.id))))]
+
+
+def invite(memory: Memory, plan_id: int, one: Recurring, *, runs: int) -> None:
+    """Ask once, in the thread of a run, whether its approval shall stand for the runs to come."""
+    with memory.write() as t:
+        plan = t.touch(plan_id)
+        mine = (col(Recurring.id) == one.id, col(Recurring.offered) == 0)
+        if t.execute(update(Recurring).where(*mine).values(offered=plan_id)).rowcount:
+            data = {"recurring": one.id, "said": one.said, "zone": one.zone, "runs": runs}
+            t.note(plan, "invite", actor="rules", data=data)
+
+
+def run_of(memory: Memory, plan_id: int) -> int:
+    """What recurs, and has this plan as a run of it; 0 for none."""
+    with memory.read() as t:
+        found = t.rows(Occurrence, col(Occurrence.plan_id) == plan_id)
+        return found[0].recurring_id if found else 0
 
 
 def standings(memory: Memory, number: int) -> list[Standing]:
@@ -169,8 +227,8 @@ def _advance(t: Transaction, one: Recurring, next_at: datetime) -> bool:
     return bool(t.execute(active.values(next_at=next_at)).rowcount)
 
 
-def _first(t: Transaction, one: Recurring, day: date) -> bool:
-    row = {"recurring_id": one.id, "day": day, "plan_id": 0}
+def _first(t: Transaction, one: Recurring, day: date, hour: int) -> bool:
+    row = {"recurring_id": one.id, "day": day, "hour": hour, "plan_id": 0}
     made = insert(table(Occurrence)).values(**row).on_conflict_do_nothing()
     return t.execute(made.returning(table(Occurrence).c.day)).first() is not None
 

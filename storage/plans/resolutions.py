@@ -4,6 +4,7 @@ from storage.contract.report import AnyReport
 from storage.contract.states import StepState
 from storage.database.tables import Plan, Step
 from storage.errors import Conflict
+from storage.journal.words import report_hash
 from storage.memory import Memory
 from storage.settling.settle import settle_plans
 from storage.settling.targets import free_target
@@ -36,4 +37,5 @@ def _resolve(t: Transaction, plan: Plan, step: Step, answer: str, *, user: str) 
     values = {"report": body, "owner": "", "lease_until": None, "probing": False}
     t.move_step(step, moves[answer], **values, ended_at=t.clock() if report else None)
     free_target(t, step)
-    t.note(plan, "resolve", actor=user, data={"step": step.key, "answer": answer})
+    data = {"step": step.key, "answer": answer} | ({"report": report_hash(body)} if body else {})
+    t.note(plan, "resolve", actor=user, data=data)

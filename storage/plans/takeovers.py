@@ -8,6 +8,7 @@ from storage.contract.spec import PlanSpec, holds
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Plan, Step
 from storage.errors import Conflict
+from storage.journal.words import report_hash
 from storage.memory import Memory
 from storage.settling.settle import settle_plans
 from storage.transaction import Transaction
@@ -20,14 +21,18 @@ def take_over(memory: Memory, plan_id: int, key: str, *, user: str, text: str, d
         step = _left(t, plan, key)
         if missed := unmet(t.spec(plan), key, data):
             raise Conflict(f"By what you say, the step would still have failed: {missed}.")
-        report = AnyReport.ok(f"done by <@{user}> by hand: {text}", data).model_dump(mode="json")
+        report = memory.redact.data(_by_hand(user, text, data))
         # Whatever undoes it must know that it has happened, even if no worker ever started it.
-        values = {"attempt": max(step.attempt, 1), "report": memory.redact.data(report), "choice": ""}
+        values = {"attempt": max(step.attempt, 1), "report": report, "choice": ""}
         t.move_step(step, "confirm", **values, ended_at=memory.clock())
-        told = {"step": key, "choice": "take_over", "text": text, "data": data}
+        told = {"step": key, "choice": "take_over", "text": text, "data": data, "report": report_hash(report)}
         t.move(plan_id, "answer", actor=user, data=told, reason="", look=0)
         t.redraw(plan_id, [key])
         settle_plans(t, plan_id)
+
+
+def _by_hand(user: str, text: str, data: dict[str, Any]) -> dict[str, Any]:
+    return AnyReport.ok(f"done by <@{user}> by hand: {text}", data).model_dump(mode="json")
 
 
 def _left(t: Transaction, plan: Plan, key: str) -> Step:

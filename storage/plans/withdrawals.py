@@ -13,7 +13,7 @@ from storage.errors import Conflict, NotFound
 from storage.memory import Memory
 from storage.plans.approvals import decidable
 from storage.plans.carry_over import bring, earlier
-from storage.plans.lifecycle import add_revision, agreed
+from storage.plans.lifecycle import add_revision, agreed, words
 from storage.settling.frames import facts_of
 from storage.transaction import Transaction
 
@@ -73,6 +73,7 @@ def _withdraw(t: Transaction, plan: Plan, before: Revision, said: Mapping[str, s
     t.move(plan_id, "revise", actor=actor, data=said)
     parent = t.revision(plan, before.parent or before.number)
     note = f"as revision {before.number}, which was approved"
+    said = {**said, "words": words(t, spec, agreed(parent), note, [])}
     add_revision(
         t, plan, spec, agreed(parent), author=before.author, note=note, changes=[], parent=parent.number
     )

@@ -11,6 +11,7 @@ from sqlmodel import col
 from storage.contract.spec import PlanSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState
 from storage.database.tables import Event, Plan, Revision, Step, Stop
+from storage.journal import stories
 from storage.memory import Memory
 from storage.settling.frames import CURRENT
 
@@ -26,9 +27,14 @@ class Failure:
     at: datetime
 
 
-def requested(memory: Memory, user: str, since: datetime) -> int:
-    """How many plans this person has asked for."""
-    mine = (col(Plan.requester) == user, col(Plan.created_at) > since)
+def requested(memory: Memory, user: str, since: datetime, *, machine: str = "") -> int:
+    """How many plans this person has asked for, themselves or by this machine.
+
+    What was refused, or waits for an answer of theirs, is no plan.
+    """
+    whose = (col(Plan.requester) == user, col(Plan.machine) == machine, col(Plan.created_at) > since)
+    planned = col(Plan.state).in_(OPEN) & (col(Plan.form) == "")
+    mine = (*whose, or_(col(Plan.revision) > 0, planned))
     with memory.read() as t:
         return int(t.execute(select(func.count()).select_from(Plan).where(*mine)).scalar_one())
 
@@ -80,3 +86,9 @@ def stops(memory: Memory) -> list[Stop]:
     """What is stopped now."""
     with memory.read() as t:
         return t.rows(Stop, order=col(Stop.since))
+
+
+def recovery(memory: Memory) -> stories.Recovery:
+    """How often a failure needed nobody, over all plans."""
+    with memory.read() as t:
+        return stories.recovery(t.connection)

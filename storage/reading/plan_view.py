@@ -1,8 +1,11 @@
 """A plan as cards, planner, terminal and tests see it: a frozen document."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
+from storage.contract.capability import Contract
 from storage.contract.demands import NOTHING, Demands, Quorum
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec, StepSpec
@@ -16,6 +19,7 @@ class StepView:
     spec: StepSpec
     state: StepState = StepState.pending
     undo: bool = False
+    changes: bool = False  # something outside; known once it was approved
     attempt: int = 0
     report: AnyReport | None = None
     choice: str = ""  # what was said after it failed
@@ -29,13 +33,34 @@ class StepView:
     held_at: tuple[str, str] = ("", "")  # that plan's card: channel and message
     stopped: str = ""  # who stopped it, and why
     choices: tuple[str, ...] = ()  # what a person may answer to its failure
+    previous: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # what was there before it, as its worker recorded
     progress: str = ""  # how far its attempt is
     preview: str = ""  # what it would do, as its worker says
+    found: tuple[str, ...] = ()  # the same in short verdicts; a bad one begins with “!”
+    was: str = ""  # what is there now, as its worker says
     previewing: bool = False  # that is still being found out
+
+    @property
+    def movable(self) -> bool:
+        """Whether it can be moved later: it has a time of its own, and has not begun, or has missed it."""
+        timed = self.spec.schedule.not_before is not None and not self.undo
+        return timed and (self.state == StepState.pending or "next" in self.choices)
 
     @property
     def took(self) -> timedelta | None:
         return self.ended_at - self.started_at if self.ended_at and self.started_at else None
+
+
+@dataclass(frozen=True)
+class AlarmView:
+    """The matter that a hook called about."""
+
+    count: int
+    open: bool
+    last_at: datetime
+    words: str  # foreign
 
 
 @dataclass(frozen=True)
@@ -74,8 +99,18 @@ class PlanView:
     changes: tuple[str, ...] = ()
     author: str = ""
     note: str = ""
+    lost: tuple[str, ...] = ()  # what its changes relied on, and do without since somebody left it out
+    outdated: tuple[str, ...] = ()  # what has changed since the revision was made: then nobody approves it
+    ahead: tuple[str, ...] = ()  # the freezes that would hold it
     made_at: datetime | None = None  # the revision
     expires_at: datetime | None = None
+    starts_at: datetime | None = None  # nothing of it starts before that, said in that zone
+    starts_zone: str = "UTC"
+    machine: str = ""  # what asked in the requester's name; "" for themselves
+    private: bool = False  # answers a question of the requester alone
+    behind: tuple[str, ...] = ()  # authors besides the requester, whom a machine names
+    alarm: AlarmView | None = None  # what it is about, where a hook called
+    stands: int = 0  # runs of what recurs for which an approval of it stands
     cancelled_by: str = ""  # who wants it ended, while a step of it still runs
     steps: tuple[StepView, ...] = ()
     parent: PlanSpec | None = None  # what was approved, where this revision was made under its mandate
@@ -83,7 +118,13 @@ class PlanView:
     given: str = ""  # and what they have answered
     looking: bool = False  # the review has yet to say how it goes on
     tried: tuple[str, ...] = ()  # what the review has decided so far, oldest first
+    put_to_people: tuple[str, ...] = ()  # which of these went beyond the mandate, so that people decided
     spent: float = 0.0  # USD for thinking about it
+    contracts: Mapping[tuple[str, str], Contract] = field(default_factory=dict)  # as published now
+    lengthy: bool = False  # a card has no room for what people must read of it
+    filed: bool = False  # all of it stands in a file that Slack has taken
+    unfiled: str = ""  # why Slack has not taken that file (yet)
+    notes: tuple[str, ...] = ()  # how the wish was read, and what of it was not used
 
     def step(self, key: str) -> StepView:
         """The step of the current revision with that key."""
@@ -91,6 +132,20 @@ class PlanView:
 
     def has(self, key: str) -> bool:
         return any(step.spec.id == key for step in self.steps)
+
+    def contract(self, step: StepSpec) -> Contract | None:
+        """What a step's action promises, if a worker has published it."""
+        return self.contracts.get((step.worker, step.action))
+
+    def changes_something(self, step: StepSpec) -> bool:
+        """Whether it does; what nobody knows may."""
+        found = self.contract(step)
+        return found is None or found.changes
+
+    @property
+    def askers(self) -> tuple[str, ...]:
+        """Who wanted it from the beginning: they are its authors, whoever changes it later."""
+        return (*dict.fromkeys((self.requester, *self.behind)),)
 
     @property
     def unreviewed(self) -> bool:

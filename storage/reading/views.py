@@ -1,26 +1,32 @@
 """The one way to read a plan: a frozen view for cards, planner, terminal and tests."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import and_, func, or_, select
+from sqlalchemy import Row, and_, func, or_, select
 from sqlmodel import col
 
+from storage.contract.capability import Contract
 from storage.contract.demands import read as read_demands
-from storage.contract.report import AnyReport, asks
+from storage.contract.report import AnyReport, asks, outdated
 from storage.contract.spec import PlanSpec, StepSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState, can_skip
 from storage.database.tables import (
+    Alarm,
     Approval,
+    Capability,
     Event,
     Message,
+    Occurrence,
     Override,
     Plan,
     Preview,
     Revision,
+    Shown,
     Spending,
+    Standing,
     Step,
     Stop,
     System,
@@ -28,9 +34,15 @@ from storage.database.tables import (
 )
 from storage.memory import Memory
 from storage.plans.carry_over import earlier, standing
-from storage.reading.plan_view import PlanView, StepView
+from storage.reading.plan_view import AlarmView, PlanView, StepView
+from storage.settling.questions import missed
 from storage.settling.starting import covers
 from storage.transaction import Transaction
+
+CONTRACTS = 512  # remembered, by their hash
+_known: dict[str, Contract] = {}
+LISTED = col(Plan.private).is_(False)  # what answers one person stands in no list
+PAGE = 1000  # events that are held at a time
 
 
 def view(memory: Memory, plan_id: int) -> PlanView:
@@ -38,47 +50,74 @@ def view(memory: Memory, plan_id: int) -> PlanView:
         return _view(t, t.plan(plan_id))
 
 
-def in_direct_messages(memory: Memory, state: PlanState) -> list[int]:
-    """Plans whose card only one person sees."""
-    theirs = (col(Plan.state) == state, col(Plan.channel).startswith("D"))
+def known(memory: Memory, plan_id: int) -> int:
+    """The same number, if there is such a plan; else 0."""
     with memory.read() as t:
-        return [*t.execute(select(col(Plan.id)).where(*theirs)).scalars()]
+        return plan_id if t.rows(Plan, col(Plan.id) == plan_id) else 0
 
 
 def recent(memory: Memory, limit: int = 20) -> list[PlanView]:
     """The newest plans, newest first."""
     with memory.read() as t:
-        return [_view(t, p) for p in t.rows(Plan, order=col(Plan.id).desc(), limit=limit)]
+        return [_view(t, p) for p in t.rows(Plan, LISTED, order=col(Plan.id).desc(), limit=limit)]
 
 
 def open_plans(memory: Memory, limit: int | None = None) -> list[PlanView]:
     """What has not ended, oldest first."""
     with memory.read() as t:
-        found = t.rows(Plan, col(Plan.state).in_(OPEN), order=col(Plan.id), limit=limit)
+        found = t.rows(Plan, LISTED, col(Plan.state).in_(OPEN), order=col(Plan.id), limit=limit)
         return [_view(t, plan) for plan in found]
 
 
-def proposal_at(memory: Memory, channel: str, thread: str) -> int:
-    """The newest proposed plan whose thread this is; 0 for none."""
+def plan_at(memory: Memory, channel: str, thread: str) -> int:
+    """The newest plan whose thread this is, and that was put before people; 0 for none."""
     card = and_(col(Message.plan_id) == col(Plan.id), col(Message.kind) == "card")
     here = or_(col(Plan.thread) == thread, col(Message.ts) == thread)
-    wheres = (col(Plan.state) == PlanState.proposed, col(Plan.channel) == channel, here)
+    wheres = (col(Plan.revision) > 0, col(Plan.channel) == channel, here)
     query = select(col(Plan.id)).join(Message, card).where(*wheres).order_by(col(Plan.id).desc())
     with memory.read() as t:
         return t.execute(query).scalars().first() or 0 if thread else 0
 
 
+def spec_before(memory: Memory, plan_id: int, revision: int) -> PlanSpec | None:
+    """The plan as it was before this revision, if there was one."""
+    one = (col(Revision.plan_id) == plan_id, col(Revision.number) == revision - 1)
+    with memory.read() as t:
+        return next((readable(found.spec, ()) for found in t.rows(Revision, *one)), None)
+
+
 def _view(t: Transaction, plan: Plan) -> PlanView:
-    card = t.rows(Message, col(Message.key) == f"card:{plan.id}")
+    card = _sent(t, [f"card:{plan.id}"])
     base = PlanView(
         id=plan.id, state=PlanState(plan.state), version=plan.version, text=plan.text,
         team=plan.team, requester=plan.requester, channel=plan.channel, thread=plan.thread,
         card=card[0].ts if card else "", outcome=plan.outcome, reason=plan.reason,
         created_at=plan.created_at, cancelled_by=plan.cancelled_by,
-        form=plan.form, given=plan.given,
+        private=plan.private, machine=plan.machine, behind=tuple(plan.behind),
+        form=plan.form, given=plan.given, starts_at=plan.starts_at, starts_zone=plan.starts_zone or "UTC",
         looking=plan.state == PlanState.stalled and plan.look > 0,
     )  # fmt: skip
+    base = replace(base, stands=_stands(t, plan)) if plan.starts_zone else base
+    base = replace(base, alarm=_alarm(t, plan)) if plan.machine.startswith("hook:") else base
     return _with_revision(t, plan, base) if plan.revision else base
+
+
+def _alarm(t: Transaction, plan: Plan) -> AlarmView | None:
+    found = t.rows(Alarm, col(Alarm.plan_id) == plan.id)
+    return next((AlarmView(one.count, one.open, one.last_at, one.words) for one in found), None)
+
+
+def _sent(t: Transaction, keys: list[str]) -> Sequence[Row[Any]]:
+    """Where these messages stand; not their words, which may be for one person alone."""
+    where = (col(Message.plan_id), col(Message.channel), col(Message.ts), col(Message.problem))
+    return t.execute(select(*where).where(col(Message.key).in_(keys))).all()
+
+
+def _stands(t: Transaction, plan: Plan) -> int:
+    """For how many more runs of what recurs an approval stands, if this is one of its runs."""
+    mine = col(Occurrence.recurring_id) == col(Standing.recurring_id)
+    query = select(Standing).join(Occurrence, mine).where(col(Occurrence.plan_id) == plan.id)
+    return max((standing.runs_left for standing in t.models(query)), default=0)
 
 
 def _with_revision(t: Transaction, plan: Plan, base: PlanView) -> PlanView:
@@ -97,11 +136,39 @@ def _with_revision(t: Transaction, plan: Plan, base: PlanView) -> PlanView:
         "factors": tuple(approval.factor for approval in given),
         "demands": read_demands(revision.demands), **_broken(t, plan, revision),
         "seconds": revision.seconds, "changes": tuple(revision.changes), "author": revision.author,
-        "note": revision.note, "made_at": revision.made_at, "expires_at": revision.expires_at,
+        "lost": tuple(revision.lost), "outdated": tuple(plan.outdated), "ahead": tuple(plan.ahead),
+        "note": revision.note, "notes": tuple(revision.notes),
+        "made_at": revision.made_at, "expires_at": revision.expires_at,
         "steps": _step_views(t, plan, revision, spec), "parent": _parent(t, revision),
-        "tried": _tried(t, plan), "spent": _spent(t, plan),
+        **_tried(t, plan), "spent": _spent(t, plan), "contracts": _contracts(t, spec),
+        **_filing(t, revision),
     }  # fmt: skip
     return PlanView(**known)
+
+
+def _contracts(t: Transaction, spec: PlanSpec) -> dict[tuple[str, str], Contract]:
+    """Of its actions, without the inventory: how they are said, and whether they change anything."""
+    used = {(step.worker, step.action) for step in (*spec.steps, *spec.rollback)}
+    rows = t.rows(Capability, col(Capability.worker).in_({worker for worker, _ in used}))
+    return {(row.worker, row.action): _contract(row) for row in rows if (row.worker, row.action) in used}
+
+
+def _contract(row: Capability) -> Contract:
+    if row.hash not in _known:
+        if len(_known) >= CONTRACTS:
+            _known.clear()
+        _known[row.hash] = Contract.model_validate(row.contract | {"names": {}})
+    return _known[row.hash]
+
+
+def _filing(t: Transaction, revision: Revision) -> dict[str, Any]:
+    """Whether a plan that has no room on its card stands in a file, or why not yet."""
+    if not revision.lengthy:
+        return {}
+    one = (col(Shown.plan_id) == revision.plan_id, col(Shown.revision) == revision.number)
+    filed = any(row.digest == revision.digest for row in t.rows(Shown, *one))
+    sent = _sent(t, [f"plan:{revision.plan_id}:{revision.number}"])
+    return {"lengthy": True, "filed": filed, "unfiled": sent[0].problem if sent and not filed else ""}
 
 
 def _broken(t: Transaction, plan: Plan, revision: Revision) -> dict[str, Any]:
@@ -121,9 +188,11 @@ def _parent(t: Transaction, revision: Revision) -> PlanSpec | None:
     return next((readable(found.spec, ()) for found in t.rows(Revision, *one)), None)
 
 
-def _tried(t: Transaction, plan: Plan) -> tuple[str, ...]:
+def _tried(t: Transaction, plan: Plan) -> dict[str, tuple[str, ...]]:
     decided = (col(Event.plan_id) == plan.id, col(Event.verb) == "decide")
-    return tuple(event.data["verb"] for event in t.rows(Event, *decided, order=col(Event.seq)))
+    found = [event.data for event in t.rows(Event, *decided, order=col(Event.seq))]
+    asked = tuple(data["verb"] for data in found if data.get("changes"))
+    return {"tried": tuple(data["verb"] for data in found), "put_to_people": asked}
 
 
 def _spent(t: Transaction, plan: Plan) -> float:
@@ -140,12 +209,14 @@ def _step_views(t: Transaction, plan: Plan, revision: Revision, spec: PlanSpec) 
         known = {key: _step_view(row, spec, {}, [], set(), t.clock()) for key, row in ran.items()}
         return tuple(known.get(s.id) or _unborn(s, previews.get(s.id)) for s in spec.steps)
     held = {target.name: target.plan_id for target in t.rows(Target)}
-    cards = t.rows(Message, col(Message.key).in_([f"card:{number}" for number in {*held.values()}]))
+    cards = _sent(t, [f"card:{number}" for number in {*held.values()}])
     shown = {card.plan_id: (card.channel, card.ts) for card in cards}
     stops = {step.key: _stopped(t, step) for step in steps if step.state == StepState.pending}
     stalled = plan.state == PlanState.stalled
     asking = {s.key for s in steps if s.state == StepState.failed} if stalled else set()
     views = (_step_view(step, spec, held, steps, asking, t.clock()) for step in steps)
+    if plan.outdated:
+        views = (replace(view, choices=_updatable(view.choices)) for view in views)
     views = (replace(view, held_at=shown.get(view.held_by, ("", ""))) for view in views)
     return tuple(_held(view, stops.get(view.spec.id)) for view in views)
 
@@ -160,11 +231,12 @@ def _step_view(
 ) -> StepView:
     holder = held.get(step.target, 0)
     return StepView(
-        spec=spec.find(step.key), state=StepState(step.state), undo=step.undo, attempt=step.attempt,
+        spec=spec.find(step.key), state=StepState(step.state), undo=step.undo, changes=step.changes,
+        attempt=step.attempt,
         report=AnyReport.model_validate(step.report) if step.report else None,
         not_before=step.not_before, not_after=step.not_after, started_at=step.started_at,
         ended_at=step.ended_at, probing=step.probing, choice=step.choice,
-        withheld=step.withheld, progress=step.progress,
+        withheld=step.withheld, progress=step.progress, previous=step.previous or {},
         held_by=holder if holder != step.plan_id else 0,
         choices=_choices(step, spec, steps, now) if step.key in asking else (),
     )  # fmt: skip
@@ -177,7 +249,10 @@ def _held(view: StepView, stop: Stop | None) -> StepView:
 def _unborn(step: StepSpec, preview: Preview | None) -> StepView:
     when = step.schedule
     view = StepView(step, not_before=when.not_before, not_after=when.not_after)
-    return replace(view, preview=preview.text, previewing=preview.state == "wanted") if preview else view
+    if preview is None:
+        return view
+    found, wanted = tuple(preview.found or ()), preview.state == "wanted"
+    return replace(view, preview=preview.text, found=found, was=preview.was, previewing=wanted)
 
 
 def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tuple[str, ...]:
@@ -185,10 +260,13 @@ def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tu
         undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)
         return ("confirm", "rollback", "abort") if undoable else ("confirm", "abort")
     changing = {other.key for other in steps if other.changes}
-    missed = bool(step.start_by and step.start_by <= now)
+    stuck = bool(step.start_by and step.start_by <= now) or outdated(step.report)
     undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)
+    if missed(step):
+        return ("next", "time", "rollback", "abort") if undoable else ("next", "time", "abort")
     offered = {
-        "retry": not missed,
+        "update": not step.undo and stuck,
+        "retry": step.undo or not stuck,
         "skip": not step.undo and (len(spec.steps) > 1 or can_skip(spec, changing, step.key)),
         "rollback": not step.undo and undoable,
         "take_over": True,
@@ -197,17 +275,23 @@ def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tu
     return tuple(choice for choice, possible in offered.items() if possible)
 
 
+def _updatable(choices: tuple[str, ...]) -> tuple[str, ...]:
+    """Where something fails in a plan that is out of date, it may be brought up to date besides."""
+    return choices if "update" in choices or "take_over" not in choices else ("update", *choices)
+
+
 def events(memory: Memory, plan_id: int) -> list[Event]:
     """The plan's journal, oldest first; plan 0 is what belongs to no plan."""
     with memory.read() as t:
         return t.rows(Event, col(Event.plan_id) == plan_id, order=col(Event.seq))
 
 
-def journal(memory: Memory) -> list[Event]:
-    """What happened to all plans, plan by plan."""
+def journal(memory: Memory) -> Iterator[Row[Any]]:
+    """What happened to all plans, plan by plan; rows come as they are asked for."""
+    wanted = (col(Event.plan_id), col(Event.verb), col(Event.actor), col(Event.at), col(Event.data))
+    query = select(*wanted).where(col(Event.plan_id) > 0).order_by(col(Event.plan_id), col(Event.seq))
     with memory.read() as t:
-        found = t.rows(Event, col(Event.plan_id) > 0)
-    return sorted(found, key=lambda event: (event.plan_id, event.seq))
+        yield from t.connection.execute(query, execution_options={"yield_per": PAGE})
 
 
 def head(memory: Memory, plan_id: int) -> tuple[int, str]:

@@ -9,12 +9,18 @@ from storage.database.tables import Spending
 from storage.memory import Memory
 
 
-def book(memory: Memory, plan_id: int, *, model: str, usd: float, tokens: dict[str, int]) -> None:
-    """Remember what a call of the model cost, before anything else is done with its answer."""
+def book(
+    memory: Memory, plan_id: int, *, model: str, usd: float, tokens: dict[str, int], prompt: str = ""
+) -> None:
+    """Remember what a call of the model cost, before anything else is done with its answer.
+
+    `prompt` is the version of what it was told.
+    """
     with memory.write() as t:
         plan = t.touch(plan_id)
         note = t.book(plan_id, model, usd, tokens)
-        t.journal(plan, note.verb, actor=note.actor, data=note.data)
+        told = {**note.data} | ({"prompt": prompt} if prompt else {})
+        t.journal(plan, note.verb, actor=note.actor, data=told)
 
 
 def spent(memory: Memory, plan_id: int) -> tuple[float, float, float]:

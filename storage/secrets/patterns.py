@@ -58,6 +58,8 @@ def _context(name: str, hints: str, regex: str) -> Pattern:
 
 TOKENS = (
     _token("Slack token", "xox", r"xox[a-z](?:\.xox[a-z])?-[\w-]{10,255}"),
+    _token("Signoff token", "sgn_", r"sgn_[\w-]{20,255}"),
+    _token("Slack workflow token", "xwfp-", r"xwfp-[\w-]{10,255}"),
     _token("Slack app token", "xapp-", r"xapp-[\w-]{10,255}"),
     _token(
         "Slack webhook",

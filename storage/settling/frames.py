@@ -208,6 +208,13 @@ def reported(t: Transaction, ids: Collection[int]) -> dict[int, Reports]:
     return found
 
 
+def so_far(t: Transaction, plan_id: int) -> Reports:
+    """What the steps of a plan have reported that succeeded, in whichever revision."""
+    succeeded = (col(Step.plan_id) == plan_id, col(Step.state) == StepState.succeeded)
+    rows = t.rows(Step, *succeeded, order=col(Step.revision))
+    return {row.key: (row.report or {}).get("data") or {} for row in rows}
+
+
 def record(t: Transaction, notes: list[Note], frames: Mapping[int, Frame], write: Write = NOTED.run) -> None:
     """Tell what has happened, once."""
     known = {note.plan: Chain.of(frames[note.plan].plan) for note in notes if note.plan in frames}

@@ -9,6 +9,14 @@ from storage.database.tables import Revision, Step
 from storage.transaction import Transaction
 
 ASK = "ask"
+UNSTARTED = "not started: "  # so begins the report of a step that may not start
+
+
+def missed(step: Step) -> bool:
+    """Whether a step failed for nothing but its time: it never began, and could be given a later one."""
+    late = step.start_by is not None and step.ended_at is not None and step.ended_at > step.start_by
+    unstarted = str((step.report or {}).get("summary", "")).startswith(UNSTARTED)
+    return step.state == StepState.failed and not step.undo and late and unstarted
 
 
 def unmet(t: Transaction, plan_id: int, since: int, mandate: Mandate, spec: PlanSpec) -> list[Step]:

@@ -1,6 +1,6 @@
 """What follows from the steps as they are: births, skips, rollbacks, ends. Runs inside a verb."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from sqlalchemy import insert
 from sqlmodel import col
@@ -120,15 +120,21 @@ def bear(t: Transaction, plan: Plan, specs: list[StepSpec], *, undo: bool) -> No
         step = Step(
             plan_id=plan.id, revision=plan.revision, position=position, key=spec.id, undo=undo,
             digest=spec.digest(), worker=contract.worker, action=spec.action, changes=contract.changes,
+            drafts=contract.drafts, most_usd=contract.ceiling(spec.parameters) if contract.drafts else 0.0,
             repeat=contract.repeat, timeout=contract.timeout, target=target,
             environment=contract.environment(spec.parameters), state=StepState.pending,
             permit_until=t.clock(),
             basis="" if target in touched else bases.get(spec.id, ""),
-            not_before=None if undo else spec.schedule.not_before,
+            not_before=None if undo else _first(plan.starts_at, spec.schedule.not_before),
             not_after=until, start_by=until and until - timedelta(seconds=contract.timeout),
         )  # fmt: skip
         t.execute(insert(Step).values(**step.model_dump(exclude={"id"})))
         touched |= {target} - {""}  # what an earlier step moves is no surprise to a later one
+
+
+def _first(*moments: datetime | None) -> datetime | None:
+    """A step starts neither before its own time nor before its plan's."""
+    return max((moment for moment in moments if moment), default=None)
 
 
 def promised(t: Transaction, spec: StepSpec) -> Contract:

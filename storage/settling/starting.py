@@ -9,7 +9,7 @@ from storage.contract.states import PlanState, StepState
 from storage.database.tables import Moment, Plan, Step, Stop, Target
 
 EVERYTHING = "everything"
-# What changes something, here or anywhere; reads go on, and so do rollbacks, which mend.
+# What changes or drafts something, here or anywhere; reads go on, and so do rollbacks, which mend.
 ALL_CHANGES, CHANGES_IN = "all changes", "changes in "
 
 
@@ -17,14 +17,14 @@ def covers(scope: str, step: Step) -> bool:
     """Whether a stop of this scope holds the step: everything, `plan 7`, `environment x`, changes."""
     if scope == ALL_CHANGES or scope.startswith(CHANGES_IN):
         here = scope in (ALL_CHANGES, f"{CHANGES_IN}{step.environment}")
-        return here and step.changes and not step.undo
+        return here and (step.changes or step.drafts) and not step.undo
     kind, _, name = scope.partition(" ")
     held = {EVERYTHING: True, "plan": name == str(step.plan_id), "environment": name == step.environment}
     return held.get(kind, True)  # a scope nobody understands stops: the safe reading
 
 
 # A stop that holds a step. A scope that nobody understands holds everything, the safe reading.
-CHANGING = col(Step.changes).is_(True) & col(Step.undo).is_(False)
+CHANGING = or_(col(Step.changes), col(Step.drafts)) & col(Step.undo).is_(False)
 STOPPED = exists().where(
     or_(
         CHANGING & (col(Stop.scope) == ALL_CHANGES),

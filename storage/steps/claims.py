@@ -1,7 +1,5 @@
 """Claims: leave to run one attempt, and how it ends. Documents and pure functions."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -18,6 +16,7 @@ from storage.contract.states import STEP_MOVES, StepState
 from storage.database.statements import Prepared, Together, table
 from storage.database.tables import Attempt, Step
 from storage.journal.events import NOTED, Note
+from storage.journal.words import report_hash
 from storage.settling.frames import PLANS, SET_DUE, Frame
 from storage.settling.starting import NOW
 from storage.settling.targets import FREE_TARGET
@@ -105,7 +104,8 @@ def end_values(ending: Ending, not_before: datetime | None, now: datetime) -> di
         "how": ending.verb,
         "choice": ending.choice,
         "body": ending.body,
-        "at": None if again else now,
+        "at": None if again else now,  # the step goes on
+        "closed": now,  # the attempt does not
         "later": now + timedelta(seconds=ending.wait) if again else not_before,
         "due": None,
     }
@@ -116,11 +116,6 @@ def ended(ending: Ending, actor: str) -> Note:
     data = {"step": claim.key, "attempt": claim.attempt, "summary": ending.report.summary}
     data["report"] = report_hash(ending.body)
     return Note(claim.plan_id, ending.verb, actor, data | ({"asks": True} if ending.choice else {}))
-
-
-def report_hash(body: Mapping[str, Any]) -> str:
-    """Names the whole report, of which the journal tells the summary. Not every report is canonical JSON."""
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 FENCE = and_(col(Step.id) == bindparam("step"), col(Step.attempt) == bindparam("fence"))
@@ -150,7 +145,7 @@ OPEN_ATTEMPT = Prepared(
 CLOSE_ATTEMPT = Prepared(
     update(table(Attempt))
     .where(col(Attempt.step_id) == bindparam("step"), col(Attempt.number) == bindparam("fence"))
-    .values(outcome=bindparam("how"), report=bindparam("body"), ended_at=bindparam("at"))
+    .values(outcome=bindparam("how"), report=bindparam("body"), ended_at=bindparam("closed"))
 )
 # Last, the plans: locked, and as whoever ends attempts believes them to be, or all of it is for nothing.
 CLOSED = Together(last=PLANS, ends=END, attempts=CLOSE_ATTEMPT, targets=FREE_TARGET, due=SET_DUE)
@@ -163,5 +158,5 @@ def opened(taken: Sequence[Fenced], owner: str, now: datetime) -> list[dict[str,
 
 
 def close_attempt(t: Transaction, step: Step, outcome: str, report: dict[str, Any] | None) -> None:
-    how = {"how": outcome, "body": report, "at": t.clock()}
+    how = {"how": outcome, "body": report, "closed": t.clock()}
     CLOSE_ATTEMPT.run(t.connection, step=step.id, fence=step.attempt, **how)

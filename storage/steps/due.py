@@ -24,6 +24,8 @@ class DueStep(NamedTuple):
     worker: str
     action: str
     changes: bool
+    drafts: bool
+    most_usd: float
     repeat: str
     timeout: float
     target: str

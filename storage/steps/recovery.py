@@ -8,6 +8,7 @@ from sqlmodel import col
 from storage.contract.report import AnyReport
 from storage.contract.states import StepState
 from storage.database.tables import Plan, Step
+from storage.journal.words import report_hash
 from storage.memory import Memory
 from storage.settling.frames import read_frames
 from storage.settling.settle import settle_plans
@@ -51,10 +52,11 @@ def lose(memory: Memory, step: Step, *, actor: str, probe: bool) -> None:
 def _give_up(t: Transaction, plan: Plan, step: Step) -> None:
     """A step that takes its process down each time must not do so for ever."""
     report = AnyReport.failed(f"its process ended in the middle of it {step.attempt} times")
-    values = {"report": report.model_dump(mode="json"), "ended_at": t.clock(), "owner": ""}
-    t.move_step(step, "fail", lease_until=None, **values)
+    body = report.model_dump(mode="json")
+    t.move_step(step, "fail", lease_until=None, report=body, ended_at=t.clock(), owner="")
     free_target(t, step)
     data = {"step": step.key, "attempt": step.attempt, "summary": report.summary}
+    data["report"] = report_hash(body)
     t.note(plan, "fail", actor="rules", data=data)
     settle_plans(t, step.plan_id)
 

@@ -10,15 +10,26 @@ from sqlmodel import col
 
 from storage.contract.capability import Check, Contract
 from storage.contract.mandate import covers, stands
-from storage.contract.report import AnyReport
-from storage.contract.spec import Reading, StepSpec, UndoSpec, read_approved, read_spec, reference, resolve
+from storage.contract.report import OUTDATED, AnyReport
+from storage.contract.spec import (
+    Mandate,
+    Reading,
+    StepSpec,
+    UndoSpec,
+    read_approved,
+    read_spec,
+    reference,
+    resolve,
+)
 from storage.contract.states import StepState
 from storage.database.tables import Step
 from storage.journal.events import Note
+from storage.journal.words import report_hash
 from storage.settling.frames import Frame, read_frames, record, reported
-from storage.settling.questions import unmet
+from storage.settling.questions import UNSTARTED, unmet
 from storage.settling.settle import settle_plans
 from storage.settling.targets import LOCK_TARGET
+from storage.steps.budget import SPENT, over_budget
 from storage.steps.claims import STARTED, Claim, Taker, opened
 from storage.steps.due import DueStep
 from storage.transaction import Transaction, Write
@@ -32,13 +43,16 @@ def take(
     """Claim due steps: what was approved must be what is stored, and others must let it start."""
     frames |= read_frames(t, {step.plan_id for step in waiting} - frames.keys())
     documents = {step.plan_id: step for step in waiting if step.spec is not None}
-    taken, refused = [], []
+    taken: list[DueStep] = []
+    refused: list[tuple[DueStep, str]] = []
     for step in waiting:
         if not _may_start(frames, step):
             continue
         document = documents[step.plan_id]
         if refusal := mismatch(document, step, taker) or _unasked(t, document, step):
             refused.append((step, refusal))
+        elif short := over_budget(t, _mandate(document), step, taken):
+            refused += [(step, short)] if short is SPENT else []
         elif _lock_target(t, step):
             taken.append(step)
     claims = claims_of(t, taken, frames)
@@ -46,7 +60,9 @@ def take(
     record(t, notes, frames, _begin(t, taken, taker, frames))
     for step, refusal in refused:
         logger.error("ALARM plan=%s step=%s is refused at dispatch: %s", step.plan_id, step.key, refusal)
-        fail_unstarted(t, step, refusal)
+        known = read_spec(documents[step.plan_id].spec or "").steps.get(step.key)
+        outdated = known is not None and refusal == moved(known[0], step, taker)
+        fail_unstarted(t, step, refusal, outdated=outdated)
         frames.pop(step.plan_id, None)
     return claims
 
@@ -76,12 +92,16 @@ def _started(step: DueStep) -> dict[str, Any]:
     return {"step": step.key, "attempt": step.attempt + 1, "digest": step.digest, "target": step.target}
 
 
-def fail_unstarted(t: Transaction, step: DueStep | Step, reason: str) -> None:
+def fail_unstarted(t: Transaction, step: DueStep | Step, reason: str, *, outdated: bool = False) -> None:
     """A step that may not start fails, and a person is asked."""
-    report = AnyReport.failed(f"not started: {reason}")
-    values = {"choice": "ask", "report": report.model_dump(mode="json"), "ended_at": t.clock()}
+    report = AnyReport.failed(f"{UNSTARTED}{reason}", {OUTDATED: True} if outdated else None)
+    values: dict[str, Any] = {
+        "choice": "ask",
+        "report": report.model_dump(mode="json"),
+        "ended_at": t.clock(),
+    }
     t.move_step(step, "fail", due_at=None, **values)
-    data = {"step": step.key, "reason": reason}
+    data = {"step": step.key, "reason": reason, "report": report_hash(values["report"])}
     t.notes([Note(step.plan_id, "fail", "rules", data)])
     settle_plans(t, step.plan_id)
 
@@ -139,13 +159,23 @@ def mismatch(document: DueStep, step: DueStep, taker: Taker) -> str:
     contract = taker.contracts[offer]
     if digest != step.digest:
         return "the stored step is not the one that was approved"
-    if taker.hashes[offer] != wanted.contract:
-        return f"{step.worker}.{step.action} has changed since it was approved"
+    if why := moved(wanted, step, taker):
+        return why
+    if contract.drafts and not document.needed:
+        return "it drafts something, and no person was asked"
     if not _as_approved(step, wanted, contract):
         return "the stored step has other facts than those that were approved"
-    if contract.binding(wanted.parameters) != wanted.binding:
-        return "what its names stand for in signoff.toml has changed since it was approved"
     return _beyond(document, reading, wanted, contract) if document.parent else ""
+
+
+def moved(wanted: StepSpec, step: DueStep, taker: Taker) -> str:
+    """What it rests on that has changed since it was approved, or "": then it can never start as it is."""
+    offer = (step.worker, step.action)
+    if taker.hashes[offer] != wanted.contract:
+        return f"{step.worker}.{step.action} has changed since it was approved"
+    if taker.contracts[offer].binding(wanted.parameters) != wanted.binding:
+        return "what its names stand for in signoff.toml has changed since it was approved"
+    return ""
 
 
 def _beyond(document: DueStep, reading: Reading, wanted: StepSpec, contract: Contract) -> str:
@@ -158,11 +188,16 @@ def _beyond(document: DueStep, reading: Reading, wanted: StepSpec, contract: Con
         return "" if known and known[1] == wanted.digest() else "nobody approved this rollback"
     if stands(parent.spec, wanted):
         return ""
-    if contract.changes and not document.needed:
+    if not contract.reads and not document.needed:
         return "it changes something, and no person approved the plan that it was added to"
     before = reading.spec.steps[: [step.id for step in reading.spec.steps].index(wanted.id)]
     added = [step for step in before if not stands(parent.spec, step)]
     return "" if covers(parent.spec, wanted, added, contract) else "the approved mandate does not cover it"
+
+
+def _mandate(document: DueStep) -> Mandate:
+    """What people approved: of this revision, or of the one under whose mandate it was made."""
+    return read_spec(document.approved or document.spec or "").spec.mandate
 
 
 def _unasked(t: Transaction, document: DueStep, step: DueStep) -> str:
@@ -178,9 +213,9 @@ def _as_approved(step: DueStep, wanted: StepSpec, contract: Contract) -> bool:
     """Whether the row's own facts are those of the approved step; a delay may only have grown."""
     undo, when = isinstance(wanted, UndoSpec), wanted.schedule
     early = not undo and when.not_before and (step.not_before is None or step.not_before < when.not_before)
-    row = (step.undo, step.changes, step.repeat, step.timeout, step.target, step.environment)
+    row = (step.undo, step.changes, step.drafts, step.repeat, step.timeout, step.target, step.environment)
     where = (contract.locks(wanted.parameters), contract.environment(wanted.parameters))
-    promised = (undo, contract.changes, contract.repeat, contract.timeout, *where)
+    promised = (undo, contract.changes, contract.drafts, contract.repeat, contract.timeout, *where)
     until = None if undo else when.not_after
     start_by = until and until - timedelta(seconds=contract.timeout)
     return not early and row == promised and (step.not_after, step.start_by) == (until, start_by)

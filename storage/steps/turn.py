@@ -1,16 +1,16 @@
 """One turn of the workers over the rows: what ended, what follows from it, what is due; in one commit."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, update
+from sqlalchemy import ColumnElement, select, update
 from sqlmodel import col
 
 from storage.contract.report import AnyReport
 from storage.contract.states import BUSY, StepState
-from storage.database.tables import Plan, Step
+from storage.database.tables import Approval, Plan, Step
 from storage.memory import Memory
 from storage.settling.frames import CURRENT, Kept, read_frames, record
 from storage.steps.claims import Claim, Ending, Taker, still_held
@@ -51,14 +51,6 @@ def due(memory: Memory, taker: Taker, limit: int) -> list[int]:
     """Steps that could start now, oldest first. The claim decides."""
     with memory.read() as t:
         return [*map(itemgetter(0), PEEK.all(t.connection, **_query(memory, taker, limit)))]
-
-
-def next_due(memory: Memory) -> datetime | None:
-    """When the next waiting step's time comes: what the alarm clock is set to."""
-    with memory.read() as t:
-        later = col(Step.due_at) > memory.clock()
-        found: datetime | None = t.execute(select(func.min(col(Step.due_at))).where(later)).scalar_one()
-        return found
 
 
 def claim(memory: Memory, step_id: int, taker: Taker) -> Claim | None:
@@ -106,9 +98,12 @@ def holds(memory: Memory, claim: Claim) -> bool:
         return bool(t.execute(select(col(Step.id)).where(*running)).first())
 
 
-def renew(memory: Memory, owner: str, lease: timedelta) -> set[tuple[int, int]]:
-    """Hold on to what this owner runs: the steps and attempts that are still its own, and wanted."""
-    mine = (col(Step.owner) == owner, col(Step.state).in_(BUSY))
+def renew(memory: Memory, owner: str, lease: timedelta, steps: Collection[int]) -> set[tuple[int, int]]:
+    """Hold on to these, which this owner runs: the steps and attempts that are still its own, and wanted.
+
+    A step whose claim was committed while its answer got lost is run by nobody: that one lapses.
+    """
+    mine = (col(Step.owner) == owner, col(Step.state).in_(BUSY), col(Step.id).in_(steps))
     held = select(col(Step.id), col(Step.attempt))
     wanted = held.join(Plan, CURRENT).where(*mine, col(Plan.cancelled_by) == "")
     with memory.write() as t:
@@ -122,6 +117,14 @@ def advance(memory: Memory, claim: Claim, progress: str) -> None:
         plan = t.touch(claim.plan_id)
         t.execute(update(Step).where(*_fence(claim)).values(progress=memory.redact.text(progress)[:200]))
         t.want_cards({claim.plan_id: plan.version}, ())
+
+
+def approvers(memory: Memory, plan_id: int) -> tuple[str, ...]:
+    """Who said yes to the plan as it stands, in their order: for what a step writes down elsewhere."""
+    with memory.read() as t:
+        said = t.rows(Approval, col(Approval.plan_id) == plan_id, order=col(Approval.id))
+        (plan,) = t.rows(Plan, col(Plan.id) == plan_id)
+        return tuple(dict.fromkeys(one.user for one in said if one.revision == plan.revision))
 
 
 def _fence(claim: Claim) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

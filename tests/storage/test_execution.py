@@ -8,9 +8,10 @@ from tests.support.fakes import FakeClock
 from tests.support.store import verbs_of
 
 VERBS = {
-    "turn", "due", "next_due", "claim", "start", "holds", "renew", "advance", "succeed", "fail", "retry",
-    "lapsed", "lose", "doubt", "to_look_at", "look", "cannot_tell", "miss", "overrun",
-    "previews_wanted", "show", "publish", "alive",
+    "turn", "due", "scheduled", "soonest", "stirred", "claim", "start", "holds", "renew", "advance",
+    "approvers",
+    "succeed", "fail", "retry", "lapsed", "lose", "doubt", "to_look_at", "look", "cannot_tell", "miss",
+    "overrun", "previews_wanted", "show", "inquiries", "report_back", "publish", "alive",
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ DECIDES = {
     "cancel", "stall", "permit", "withhold", "answer", "decide", "guide", "resolve", "take_over",
     "break_glass", "confirm_glass", "reviewed", "recur", "run", "pass_by", "pause", "unpause", "retire",
     "stand", "stand_in", "void", "save", "stop", "resume", "adopt", "enrol", "unlock", "remove", "mistake",
-    "book", "deliver", "handled",
+    "book", "deliver", "handled", "outdate", "bring_up_to_date",
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The digest covers effects and nothing else; references and checks mean what they say."""
 
+import tracemalloc
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -12,9 +13,11 @@ from storage.contract.spec import (
     PlanSpec,
     Retries,
     Schedule,
+    Shelf,
     StepSpec,
     UndoSpec,
     holds,
+    read_spec,
     reference,
     resolve,
     utc,
@@ -311,3 +314,31 @@ def test_a_plan_without_named_alternatives_is_what_it_was_before_there_were_any(
     assert "alternatives" not in plan.effects()["mandate"]
     assert named.digest() != plan.digest()
     assert PlanSpec.model_validate_json(named.model_dump_json()) == named
+
+
+def test_documents_are_remembered_by_their_size_not_by_their_number() -> None:
+    shelf, reading = Shelf(room=100), read_spec(plan_spec().model_dump_json())
+    shelf.keep("a", "x" * 60, reading)
+    shelf.keep("b", "y" * 30, reading)
+    used = shelf.find("a", "x" * 60)
+    shelf.keep("c", "z" * 40, reading)
+
+    assert used is reading
+    assert [shelf.find(*one) is reading for one in (("a", "x" * 60), ("b", "y" * 30), ("c", "z" * 40))] == [
+        True,
+        False,
+        True,
+    ]
+    assert shelf.size == 100
+    assert shelf.find("a", "another text") is None
+
+
+def test_long_documents_take_no_more_memory_however_many_are_read() -> None:
+    spec = plan_spec(*(step(f"s{n}") for n in range(200)))
+    tracemalloc.start()
+    for n in range(60):
+        read_spec(spec.model_copy(update={"goal": f"goal {n}"}).model_dump_json())
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert held < 12_000_000

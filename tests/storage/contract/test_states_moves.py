@@ -1,16 +1,19 @@
 """Every verb in every state: it moves along the table, or changes nothing."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from storage.contract.postponing import moved
 from storage.contract.states import PLAN_MOVES, STEP_MOVES, PlanState, StepState
 from storage.database.statements import table
 from storage.database.tables import Approval, Attempt, Event, Message, Plan, Revision, Step, Target
 from storage.errors import Conflict
 from tests.support.fakes import (
     DEPLOY,
+    NOW,
     approved,
     bad,
     claim,
@@ -27,6 +30,8 @@ from tests.support.fakes import (
 from tests.support.store import Store
 
 S = StepState
+TONIGHT = {"not_before": NOW + timedelta(hours=12), "not_after": NOW + timedelta(hours=14)}
+LATER = NOW + timedelta(hours=36)
 
 
 def everything(store: Store) -> list[Any]:
@@ -56,6 +61,29 @@ def moves(store: Store, plan_id: int) -> dict[str, Any]:
         "stall": lambda: store.stall(plan_id, actor="planner", reason="no idea"),
         "cancel": lambda: store.cancel(plan_id, user="ANN", reason="no more"),
     }
+
+
+def postponed(store: Store, plan_id: int) -> int:
+    spec, pending = plan_spec(step("s1", DEPLOY, schedule=TONIGHT)), {"s1"}
+    new = moved(spec, pending, "s1", LATER)
+    return store.postpone(plan_id, new, user="ANN", after=1, wait=timedelta(days=7), changes=["x"])
+
+
+@pytest.mark.parametrize("state", PlanState)
+def test_only_an_approved_plan_is_postponed(lite, state):
+    plan_id = approved(lite, step("s1", DEPLOY, schedule=TONIGHT))
+    tamper(lite, "UPDATE plan SET state = :state", state=state)
+    was = everything(lite)
+
+    if state == PlanState.approved:
+        postponed(lite, plan_id)
+
+        assert lite.view(plan_id).state == PlanState.approved
+    else:
+        with pytest.raises(Conflict):
+            postponed(lite, plan_id)
+
+        assert everything(lite) == was
 
 
 @pytest.mark.parametrize("state", PlanState)

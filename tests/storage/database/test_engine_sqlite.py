@@ -5,6 +5,9 @@ from contextlib import closing
 
 import pytest
 
+from storage.database.engine import open_engine
+from storage.errors import BadConfig
+
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
@@ -26,3 +29,13 @@ def test_a_writer_on_sqlite_takes_the_lock_at_once(store, engine):
         pytest.raises(sqlite3.OperationalError, match="locked"),
     ):
         other.execute("BEGIN IMMEDIATE")
+
+
+def test_a_file_that_is_no_database_keeps_its_words_and_its_mode(tmp_path):
+    file = tmp_path / "users"
+    file.write_text("root:x:0:0")
+    file.chmod(0o644)
+
+    with pytest.raises(BadConfig, match="is not a database"):
+        open_engine(f"sqlite:///{file}")
+    assert (file.read_text(), file.stat().st_mode & 0o777) == ("root:x:0:0", 0o644)

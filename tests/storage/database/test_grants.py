@@ -1,16 +1,24 @@
 """The workers' role: what runs needs no more than it has, and the database refuses it everything else."""
 
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
 import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import ProgrammingError
 
 from storage.database.engine import open_engine
-from storage.database.grants import READS, UPDATES, grants
+from storage.database.grants import READS, UPDATES, auditor, grants
 from storage.database.tables import Step
 from tests.conftest import emptied
 from tests.support.fakes import FakeClock, approved, propose, step
 from tests.support.postgres import workers_role
 from tests.support.store import Store
+from tests.support.world import environment
 
 pytestmark = [pytest.mark.postgres, pytest.mark.hostile]
 
@@ -125,3 +133,50 @@ def test_a_roles_name_is_quoted_wherever_it_stands():
 
     assert '"odd""name\'x"' in said
     assert "'odd\"name''x'" in said
+
+
+@pytest.fixture
+def auditor_url(postgres_engine: Engine):
+    owner = postgres_engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
+    name = f"a_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'a'")
+        connection.execute(auditor(name))
+    parts = urlsplit(owner)
+    return parts._replace(netloc=f"{name}:a@{parts.hostname}:{parts.port}").geturl()
+
+
+def typed(url: str, home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = environment(home, SIGNOFF_DATABASE_URL=url)
+    command = [sys.executable, "-m", "bot", *words]
+    return subprocess.run(command, env=env, cwd=home, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_an_auditor_looks_at_everything_with_a_role_that_only_reads(bot, auditor_url, tmp_path):
+    (tmp_path / "signoff.toml").write_text('[people]\napprovers = ["U0BOB"]\n')
+    plan = approved(bot, step("s1"))
+    before = len(bot.events(0))
+
+    looks = ("plans", "show N", "stats", "policy explain N", "audit export", "audit verify N")
+    ran = {words: typed(auditor_url, tmp_path, *words.replace("N", str(plan)).split()) for words in looks}
+
+    assert {word: done.returncode for word, done in ran.items()} == dict.fromkeys(ran, 0), ran
+    assert f"Plan {plan}: " in ran["show N"].stdout
+    assert '"verb":"approve"' in ran["audit export"].stdout
+    assert (
+        ran["audit export"].stderr == "You may only look, so the journal does not say that you exported it.\n"
+    )
+    assert len(bot.events(0)) == before
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["SELECT sealed FROM factor", "SELECT body FROM delivery", "DELETE FROM event",
+     "UPDATE plan SET state = 'x'", "INSERT INTO stop VALUES ('everything', 'r', 'u', now())"],
+)  # fmt: skip
+def test_an_auditor_writes_nothing_and_sees_no_secret(bot, auditor_url, what):
+    engine = open_engine(auditor_url)
+
+    with pytest.raises(ProgrammingError, match="permission denied"):
+        tries(engine, what)
+    engine.dispose()

@@ -34,6 +34,7 @@ from tests.support.fakes import (
     take,
     taker,
 )
+from tests.support.postgres import fresh_database
 from tests.support.store import Store
 
 MIGRATIONS = Path(storage.database.engine.__file__).parent / "migrations"
@@ -117,6 +118,9 @@ def copy(store: Store, old: Engine) -> None:
                 sink.execute(
                     sqlalchemy.table(table.name, *places).insert(), [_only(places, row) for row in kept]
                 )
+            if kept and old.dialect.name == "postgresql" and isinstance(kept[0].get("id"), int):
+                number = f"pg_get_serial_sequence('{table.name}', 'id')"
+                sink.exec_driver_sql(f"SELECT setval({number}, {max(row['id'] for row in kept)})")
 
 
 def _only(places: list[Any], row: dict[str, Any]) -> dict[str, Any]:
@@ -130,7 +134,16 @@ def plain(store: Store, plan_id: int, key: str) -> Claim | None:
     return store.claim(step_row(store, plan_id, key).id or 0, taker(PLAIN))
 
 
-def test_plans_in_flight_go_on_after_an_upgrade_from_the_first_schema(lite, clock, tmp_path):
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a database with nothing in it."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'old.db'}"
+    server = request.getfixturevalue("postgres_engine").url.set(drivername="postgresql")
+    return fresh_database(server.render_as_string(hide_password=False))
+
+
+def test_plans_in_flight_go_on_after_an_upgrade_from_the_first_schema(lite, clock, empty):
     lite.publish([PLAIN])
     waiting = propose(lite)
     pending = approved(lite, *chain("s1", "s2", made=PLAIN))
@@ -139,7 +152,7 @@ def test_plans_in_flight_go_on_after_an_upgrade_from_the_first_schema(lite, cloc
     held = take(lite, running, "s1")
     upgraded = max(clock(), wall()) + timedelta(minutes=1)  # the migration says that what waits is due now
     later = approved(lite, step("s1", PLAIN, schedule={"not_before": upgraded + timedelta(hours=1)}))
-    old = open_engine(f"sqlite:///{tmp_path / 'old.db'}")
+    old = open_engine(empty)
     first_schema(old)
     copy(lite, old)
     migrate(old)

@@ -123,7 +123,7 @@ def test_a_delivery_that_could_not_be_written_is_never_kept_and_the_others_are(s
         raise Unavailable("no disk")
 
     with monkeypatch.context() as patched:
-        patched.setattr("storage.exchange.deliveries._add", broken)
+        patched.setattr("storage.exchange.deliveries.add", broken)
         with pytest.raises(Unavailable):
             arrivals.deliver("refused", "click", {"user": "U"})
     assert (keys(store), waiting.new) == ([], None)

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from threading import Barrier, Event
 
 import pytest
 from sqlalchemy import Engine
@@ -10,6 +12,7 @@ from sqlalchemy import Engine
 from storage.database.engine import open_engine
 from storage.errors import BadConfig
 from storage.monitoring.health import Health, HealthSettings, Pulse, answering
+from storage.monitoring.health_door import THREADS
 from storage.monitoring.metrics import Figure, figures, told
 from tests.conftest import emptied
 from tests.support.fakes import BACKUP, DEPLOY, FakeClock, approved, bad, ok, propose, step, take, tamper
@@ -148,6 +151,28 @@ def test_a_database_that_does_not_answer_is_said(clock):
 
     assert [away.answer(path)[0] for path in ("/healthz", "/readyz", "/metrics")] == [200, 503, 503]
     assert "the database does not answer" in away.answer("/readyz")[1]
+
+
+def test_a_process_is_alive_while_its_database_keeps_every_monitor_waiting(lite, monkeypatch):
+    waiting, go_on = Barrier(THREADS + 1), Event()
+
+    def hang(self: Health) -> tuple[int, str]:
+        waiting.wait(10)
+        go_on.wait(10)
+        return 200, "ok\n"
+
+    monkeypatch.setattr(Health, "_ready", hang)
+    with (
+        answering(Health(lite, Pulse()), HealthSettings(port=free_port())) as port,
+        ThreadPoolExecutor(THREADS) as monitors,
+    ):
+        held = [monitors.submit(get, f"http://127.0.0.1:{port}/readyz") for _ in range(THREADS)]
+        waiting.wait(10)
+        one_more, alive = get(f"http://127.0.0.1:{port}/readyz"), get(f"http://127.0.0.1:{port}/healthz")
+        go_on.set()
+
+    assert (one_more[0], alive) == (503, (200, "ok\n"))
+    assert [monitor.result() for monitor in held] == [(200, "ok\n")] * THREADS
 
 
 def test_a_port_that_is_taken_is_refused_with_the_reason(lite, door):

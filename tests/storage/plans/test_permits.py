@@ -95,3 +95,27 @@ def test_a_permit_withheld_for_the_same_reason_is_said_once_and_wakes_nobody(sto
 
     assert store.view(plan_id).version == version
     assert len(messages(store, "waits")) == 1
+
+
+def test_what_was_looked_at_goes_on_record_with_the_permit(store, clock):
+    plan_id = approved(store)
+    store.permit(step_row(store, plan_id, "s1").id, actor="bot", checked={"policy": "p1"})
+    event = store.events(plan_id)[-1]
+
+    assert (event.verb, event.actor, event.data) == ("permit", "bot", {"step": "s1", "policy": "p1"})
+
+
+def test_why_there_is_none_goes_on_record(store):
+    plan_id = approved(store)
+    store.withhold(step_row(store, plan_id, "s1").id, "a freeze", actor="bot")
+    event = store.events(plan_id)[-1]
+
+    assert (event.verb, event.actor, event.data) == ("withhold", "bot", {"step": "s1", "reason": "a freeze"})
+
+
+def test_a_permit_that_ends_now_is_none(store, clock):
+    plan_id = approved(store)
+    clock.advance(60)
+
+    assert [found.plan_id for found in store.unpermitted()] == [plan_id]
+    assert claim(store, plan_id, "s1") is None

@@ -4,9 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
+from sqlmodel import col
 
 from bot.cards.thread import message
 from storage.contract.states import PlanState, StepState
+from storage.database.tables import Plan
 from storage.errors import Conflict
 from storage.transaction import Transaction
 from tests.support.fakes import (
@@ -90,15 +93,74 @@ def test_a_clock_that_jumps_past_a_window_makes_a_question_not_a_late_run(store,
     assert "retry" not in store.view(plan_id).steps[0].choices
 
 
+@pytest.mark.parametrize(("seconds", "late"), [(0, False), (1, True)])
+def test_work_is_late_only_after_its_window_has_closed(store, clock, seconds, late):
+    plan_id, _ = running(store)
+    clock.advance(hours=1, seconds=seconds)
+    store.overrun()
+
+    assert ("overrun" in verbs(store, plan_id)) is late
+
+
+@pytest.mark.parametrize("overrun", ["finish", "stop"])
+def test_the_journal_tells_which_step_outlasted_its_window_and_that_nobody_but_the_clock_said_so(
+    store, clock, overrun
+):
+    plan_id, _ = running(store, overrun)
+    clock.advance(hours=2)
+    store.overrun()
+
+    late = [event for event in store.events(plan_id) if event.verb in {"overrun", "halt"}]
+    assert late[0].data == {"step": "s1", "then": overrun}
+    assert {event.actor for event in late} == {"clock"}
+    assert [event.verb for event in late] == ["overrun", *(["halt"] if overrun == "stop" else [])]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (3001, "it could no longer end before its approved time does"),
+        (3600, "it could no longer end before its approved time does"),
+        (3601, "its approved time has passed"),
+    ],
+)
+def test_a_step_that_misses_its_time_says_which_way(store, clock, seconds, said):
+    """Its timeout is 600 seconds, and its window an hour."""
+    schedule = {"not_before": NOW, "not_after": NOW + HOUR}
+    plan_id = approved(store, step("s1", schedule=schedule))
+    clock.advance(seconds)
+    store.miss()
+
+    assert said in store.view(plan_id).step("s1").report.summary
+
+
+def test_a_step_of_a_plan_that_was_ended_meanwhile_is_not_failed(store, clock, monkeypatch):
+    """Whoever looks for late steps finds it, and somebody cancels the plan before it can be touched."""
+    plan_id = approved(store, step("s1", schedule={"not_before": NOW, "not_after": NOW + HOUR}))
+    clock.advance(hours=2)
+    touch = Transaction.touch
+
+    def slow(t, number):
+        monkeypatch.setattr(Transaction, "touch", touch)
+        t.execute(update(Plan).where(col(Plan.id) == plan_id).values(state=PlanState.stalled))
+        return touch(t, number)
+
+    monkeypatch.setattr(Transaction, "touch", slow)
+    store.miss()
+
+    assert states(store, plan_id) == {"s1": "pending"}
+    assert "fail" not in verbs(store, plan_id)
+
+
 def test_a_clock_that_jumps_back_makes_a_due_step_wait_again(store, clock):
     schedule = {"not_before": NOW + HOUR, "not_after": NOW + 3 * HOUR}
     plan_id = propose(store, plan_spec(step("s1", BACKUP, schedule=schedule)))
     approve(store, plan_id)
     clock.advance(hours=1)
-    assert store.next_due() is None
+    assert store.scheduled() == []
     clock.advance(minutes=-30)
 
-    assert store.next_due() == NOW + HOUR
+    assert [one.at for one in store.scheduled()] == [NOW + HOUR]
     assert states(store, plan_id) == {"s1": "pending"}
 
 

@@ -5,10 +5,12 @@ import pytest
 from storage.contract.states import PlanState, StepState
 from storage.errors import Conflict
 from storage.journal.chain import broken_link
+from storage.journal.words import report_hash
 from storage.steps.claims import Claim
 from tests.support.fakes import (
     DEPLOY,
     LEASE,
+    RESTORE,
     approved,
     attempts,
     bad,
@@ -17,6 +19,7 @@ from tests.support.fakes import (
     keeps,
     messages,
     ok,
+    permitted,
     states,
     step,
     step_row,
@@ -256,6 +259,89 @@ def test_a_probe_that_lost_its_lease_changes_nothing(store, clock):
 
     assert messages(store, "question") == []
     assert [found.outcome for found in attempts(store)][2] == ""
+
+
+# what is on record
+
+
+def told(store: Store, plan_id: int) -> tuple[str, str, dict[str, object]]:
+    """The newest event of the plan that tells of the step: verb, actor, and what it says."""
+    event = [found for found in store.events(plan_id) if found.data.get("step") == "s1"][-1]
+    return event.verb, event.actor, event.data
+
+
+def test_the_journal_says_whose_process_ended_and_which_attempt_it_was(store):
+    plan_id, _ = running(store, safe=True)
+    lose(store, plan_id)
+    assert told(store, plan_id) == (
+        "retry",
+        "w2",
+        {"step": "s1", "attempt": 1, "reason": "its process ended"},
+    )
+    unsafe, _ = running(store)
+    lose(store, unsafe)
+
+    assert told(store, unsafe) == ("lose", "w2", {"step": "s1", "attempt": 1})
+
+
+def test_what_is_given_up_frees_its_target_and_says_why_and_when(store, clock):
+    plan_id = approved(store, step("s1", RESTORE))
+    for _ in range(5):
+        permitted(store, plan_id)
+        take(store, plan_id, "s1")
+        assert targets(store) == ["service:a"]
+        lose(store, plan_id)
+        assert targets(store) == []
+
+    row, why = step_row(store, plan_id, "s1"), "its process ended in the middle of it 5 times"
+    assert (row.owner, row.ended_at, row.report["summary"]) == ("", clock(), why)
+    said = {"step": "s1", "attempt": 5, "summary": why, "report": report_hash(row.report)}
+    assert told(store, plan_id) == ("fail", "rules", said)
+
+
+def test_a_doubt_closes_the_attempt_and_asks_with_its_reason(store):
+    plan_id, taken = running(store)
+    store.doubt(taken, actor="w1", reason="it broke")
+
+    assert attempts(store)[0].outcome == "lost"
+    assert told(store, plan_id) == ("lose", "w1", {"step": "s1", "attempt": 1, "reason": "it broke"})
+    assert not store.view(plan_id).step("s1").probing
+    assert to_look_at(store) == []
+
+
+def test_a_doubt_holds_the_rest_of_the_plan(store):
+    plan_id = approved(store, step("s1", DEPLOY), step("s2"))
+    taken = take(store, plan_id, "s1")
+    assert len(due(store)) == 1
+    store.doubt(taken, actor="w1", reason="it broke")
+
+    assert due(store) == []
+
+
+def test_a_look_is_on_record_as_an_attempt_of_its_own(store):
+    plan_id, _ = running(store)
+    lose(store, plan_id, probe=True)
+    taken = look(store, plan_id)
+    assert told(store, plan_id) == ("look", "w2", {"step": "s1", "attempt": 2})
+    store.cannot_tell(taken, actor="w2", reason="no idea")
+
+    assert [found.outcome for found in attempts(store)] == ["lost", "unknown"]
+    assert told(store, plan_id) == ("lose", "w2", {"step": "s1", "attempt": 2, "reason": "no idea"})
+
+
+def test_the_only_process_looks_at_once_at_what_its_predecessor_was_looking_at(store, clock):
+    plan_id, _ = running(store)
+    lose(store, plan_id, probe=True)
+    look(store, plan_id, owner="w1")
+    mine = [step_row(store, plan_id, "s1").id]
+
+    assert store.to_look_at(owner="w2", alone=True) == mine
+    assert store.to_look_at(owner="w1", alone=True) == []
+    assert store.to_look_at(owner="w2", alone=False) == []
+    clock.advance(LEASE.total_seconds())
+    assert store.to_look_at(owner="w2", alone=False) == []
+    clock.advance(1)
+    assert store.to_look_at(owner="w2", alone=False) == mine
 
 
 # a person

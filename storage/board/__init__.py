@@ -1,0 +1,1 @@
+"""What the board reads, and the little it keeps: lines, spans, stories, visits. No plan moves here."""

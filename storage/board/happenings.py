@@ -1,0 +1,168 @@
+"""The journal as pages: newest first, by verb, person, plan, words and time."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, String, cast, func, select
+from sqlmodel import col
+
+from storage.database.statements import table
+from storage.database.tables import Approval, Attempt, Event, Message, Plan, Revision, Step, Target
+from storage.journal.chain import broken_link
+from storage.memory import Memory
+
+PAGE = 50
+
+
+@dataclass(frozen=True)
+class Happening:
+    """One event, with what is needed to say who may see it. `plan` 0 is the system."""
+
+    id: int
+    plan: int
+    seq: int
+    at: datetime
+    verb: str
+    actor: str
+    data: dict[str, Any]
+    prev: str
+    hash: str
+    channel: str
+    team: str
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Which events: below a number, and by what they say."""
+
+    before: int = 0
+    verb: str = ""
+    actor: str = ""
+    plan: int | None = None
+    words: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+def events(memory: Memory, sought: Sought, limit: int = PAGE + 1) -> list[Happening]:
+    """The newest first."""
+    event = table(Event).c
+    own = (event.id, event.plan_id.label("plan"), event.seq, event.at, event.verb, event.actor, event.data)
+    whose = (func.coalesce(table(Plan).c[name], "").label(name) for name in ("channel", "team"))
+    query = select(*own, event.prev, event.hash, *whose)
+    joined = query.outerjoin(Plan, col(Plan.id) == col(Event.plan_id)).where(*_conditions(sought))
+    with memory.read() as t:
+        rows = t.execute(joined.order_by(col(Event.id).desc()).limit(limit)).all()
+    return [Happening(**dict(row._mapping)) for row in rows]
+
+
+def _conditions(sought: Sought) -> list[ColumnElement[bool]]:
+    found: list[ColumnElement[bool]] = [func.coalesce(col(Plan.private), False).is_(False)]
+    found += [col(Event.id) < sought.before] if sought.before else []
+    found += [col(Event.verb) == sought.verb] if sought.verb else []
+    found += [col(Event.actor) == sought.actor] if sought.actor else []
+    found += [col(Event.plan_id) == sought.plan] if sought.plan is not None else []
+    found += [col(Event.at) >= sought.since] if sought.since else []
+    found += [col(Event.at) < sought.until] if sought.until else []
+    if sought.words:
+        words = sought.words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        said = cast(col(Event.data), String).ilike(f"%{words}%", escape="\\")
+        found.append(said | col(Event.hash).startswith(sought.words.lower(), autoescape=True))
+    return found
+
+
+def verdict(memory: Memory, plan_id: int) -> tuple[int, str]:
+    """How many events the plan's chain has, and what is wrong with it; "" when every link holds."""
+    with memory.read() as t:
+        chain = t.rows(Event, col(Event.plan_id) == plan_id, order=col(Event.seq))
+        plan = t.plan(plan_id)
+    if not chain:
+        return 0, "" if not plan.events else "its events were pruned; their last hash is known"
+    if (at := broken_link([*chain])) is not None:
+        return len(chain), f"event {at} does not follow from the one before it"
+    if (plan.events, plan.head) != (len(chain), chain[-1].hash):
+        return len(chain), "its last event is not the one that the plan remembers"
+    return len(chain), ""
+
+
+def attempts(memory: Memory, plan_id: int) -> dict[str, list[Attempt]]:
+    """Every try of the steps of the plan's revision, by the step's key, the latest first."""
+    current = (col(Plan.id) == col(Step.plan_id)) & (col(Plan.revision) == col(Step.revision))
+    steps = select(col(Step.id), col(Step.key)).join(Plan, current).where(col(Plan.id) == plan_id)
+    found: dict[str, list[Attempt]] = {}
+    with memory.read() as t:
+        keys: dict[int, str] = dict(t.execute(steps).all())
+        rows = t.rows(Attempt, col(Attempt.step_id).in_([*keys]), order=col(Attempt.number).desc())
+    for row in rows:
+        found.setdefault(keys[row.step_id], []).append(row)
+    return found
+
+
+def revisions(memory: Memory, plan_id: int) -> list[Revision]:
+    """Every revision of a plan, the latest first."""
+    with memory.read() as t:
+        return t.rows(Revision, col(Revision.plan_id) == plan_id, order=col(Revision.number).desc())
+
+
+def moved(memory: Memory, after: int) -> list[tuple[int, int]]:
+    """The events after this one, each with its plan, oldest first."""
+    query = select(col(Event.id), col(Event.plan_id)).where(col(Event.id) > after)
+    with memory.read() as t:
+        return [(id_, plan) for id_, plan in t.execute(query.order_by(col(Event.id)).limit(5000))]
+
+
+def latest(memory: Memory, plans: Collection[int]) -> dict[int, datetime]:
+    """When something last happened to each of these plans."""
+    query = select(col(Event.plan_id), func.max(col(Event.at))).where(col(Event.plan_id).in_(plans))
+    with memory.read() as t:
+        return dict(t.execute(query.group_by(col(Event.plan_id))).all()) if plans else {}
+
+
+def last_event(memory: Memory) -> int:
+    with memory.read() as t:
+        return int(t.execute(select(col(Event.id)).order_by(col(Event.id).desc()).limit(1)).scalar() or 0)
+
+
+def progress(memory: Memory, states: Collection[str]) -> dict[int, tuple[int, str]]:
+    """How far the running steps are, each with its plan: that changes without an event."""
+    query = select(col(Step.id), col(Step.plan_id), col(Step.progress)).where(col(Step.state).in_(states))
+    with memory.read() as t:
+        return {id_: (plan, said) for id_, plan, said in t.execute(query)}
+
+
+def approvals(memory: Memory, plan_id: int, revision: int) -> list[Approval]:
+    """Who said yes to this revision, in order."""
+    mine = (col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
+    with memory.read() as t:
+        return t.rows(Approval, *mine, order=col(Approval.id))
+
+
+def report(memory: Memory, since: datetime, until: datetime, limit: int) -> list[Plan]:
+    """The plans that were asked for in [since, until), the latest first."""
+    when = (col(Plan.created_at) >= since, col(Plan.created_at) < until, col(Plan.private).is_(False))
+    with memory.read() as t:
+        return t.rows(Plan, *when, order=col(Plan.id).desc(), limit=limit)
+
+
+def holdings(memory: Memory) -> list[tuple[str, int, datetime, str]]:
+    """What is held: target, plan, since when, and how its step stands."""
+    query = select(col(Target.name), col(Target.plan_id), col(Target.since), col(Step.state))
+    with memory.read() as t:
+        rows = t.execute(query.join(Step, col(Step.id) == col(Target.step_id)).order_by(col(Target.since)))
+        return [(name, plan, at, str(state)) for name, plan, at, state in rows]
+
+
+def owners(memory: Memory, states: Collection[str]) -> dict[str, int]:
+    """How many steps each process has in hand."""
+    query = select(col(Step.owner), func.count()).where(col(Step.state).in_(states)).group_by(col(Step.owner))
+    with memory.read() as t:
+        return dict(t.execute(query).all())
+
+
+def unsent(memory: Memory) -> datetime | None:
+    """Since when the oldest message that Slack does not show could have gone."""
+    stale = select(func.min(col(Message.not_before))).where(col(Message.wanted) > col(Message.shown))
+    with memory.read() as t:
+        return t.execute(stale).scalar()
