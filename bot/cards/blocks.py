@@ -1,25 +1,40 @@
 """Three-line builders for Slack's blocks, and the one place where foreign text is made inert."""
 
 import json
+from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
-from bot.untrusted import clip, inert
+from bot.untrusted import clip, legible
 
 Block = dict[str, Any]
 
 PREFIX = 16  # characters of the digest that a button carries
 LONGEST = 3000  # characters in one text; what is longer is cut before it is looked at
+WHOLE = 2900  # characters in one section
 LIMIT = 10_000  # characters in one message; Slack refuses somewhere above 11,000 without saying where
 
 
 def escape(text: str) -> str:
     """Foreign text for mrkdwn: it cannot mention, link, or look like ours."""
-    text = inert(clip(text, LONGEST)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = legible(clip(text, LONGEST)).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace("`", "ˋ").replace("*", "∗").replace("~", "∼")
 
 
 def section(text: str) -> Block:
-    return {"type": "section", "text": {"type": "mrkdwn", "text": clip(text, 2900)}, "expand": True}
+    return {"type": "section", "text": {"type": "mrkdwn", "text": clip(text, WHOLE)}, "expand": True}
+
+
+def split(texts: Iterable[str]) -> list[str]:
+    """The same texts, each in as many parts as sections hold; a line is never torn."""
+    parts: list[str] = []
+    for text in filter(None, texts):
+        parts.append("")
+        for line in text.split("\n"):
+            if len(parts[-1]) + len(line) > WHOLE and parts[-1]:
+                parts.append("")
+            parts[-1] += ("\n" if parts[-1] else "") + line
+    return parts
 
 
 def header(text: str) -> Block:
@@ -42,6 +57,11 @@ def permalink(site: str, channel: str, ts: str) -> str:
     return f"{site}archives/{channel}/p{ts.replace('.', '')}" if site and ts else ""
 
 
+def moment(at: datetime) -> str:
+    """An instant in the reader's own zone; where Slack cannot say it, in UTC."""
+    return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{at:%a %H:%M} UTC>"
+
+
 def context(*texts: str) -> Block:
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": clip(t, 1900)} for t in texts[:10]]}
 
@@ -55,6 +75,11 @@ def button(label: str, action_id: str, value: str, style: str = "") -> Block:
     return made | ({"style": style} if style else {})
 
 
+def elements(blocks: list[Block]) -> list[Block]:
+    """What can be pressed in a message."""
+    return [made for block in blocks if block["type"] == "actions" for made in block["elements"]]
+
+
 def plain(text: str) -> Block:
     return {"type": "plain_text", "text": text}
 
@@ -66,7 +91,7 @@ def rich(text: str) -> Block:
         "elements": [
             {
                 "type": "rich_text_section",
-                "elements": [{"type": "text", "text": inert(clip(text, LONGEST)) or " "}],
+                "elements": [{"type": "text", "text": legible(clip(text, LONGEST)) or " "}],
             }
         ],
     }

@@ -1,163 +1,227 @@
-"""The card: a plan's one message in the channel. A pure function of the view."""
+"""The card: a plan's one message in the channel. A pure function of the view.
 
+Only blocks that every Slack knows and that none folds: what people approve stands in the open, or in a file
+that Slack has taken; else there is no Approve.
+"""
+
+import re
+from dataclasses import replace
 from datetime import datetime
 
-from bot.cards.blocks import (
-    LIMIT,
-    Block,
-    actions,
-    button,
-    context,
-    escape,
-    linked,
-    pack,
-    permalink,
-    section,
-    size,
-)
+from bot.cards.blocks import Block, actions, button, context, escape, linked, pack, permalink, section, split
 from bot.cards.clarify_form import questions
-from bot.cards.long_plan import instead
-from bot.cards.phrases import cost, lasting, overrode, standing
-from bot.cards.tasks import TASKS, goal, heading, plan_block, previews, stretch
+from bot.cards.face.buttons import buttons
+from bot.cards.face.difference import changed
+from bot.cards.face.ended import ended
+from bot.cards.face.lines import checked, failing, spans, step_lines, subject, within
+from bot.cards.face.long_plan import instead
+from bot.cards.face.running import SIGNS, under_way
+from bot.cards.phrases import alarm_line, lasting, overrode, standing, wisher
+from bot.planner.edits.difference import UNCHANGING
 from bot.planner.review.gate import allows
 from bot.planner.runbooks.questions import Form
 from bot.policy.authorize import who
 from bot.untrusted import clip
+from storage.contract.demands import Quorum
 from storage.contract.states import PlanState, StepState
 from storage.reading.plan_view import PlanView
 
-LAYERS: tuple[tuple[set[str], int], ...] = (
-    ({"boxes", "details", "output"}, 600),
-    ({"details", "output"}, 600),
-    ({"output"}, 600),
-    (set(), 600),
-    (set(), 80),
-)
+TEXT = 3000  # characters of a card that is read aloud, or shown on a locked phone
+CHECKED = 400  # characters of verdicts; all of them stand in Details
+BLOCKS, PLAINER, WORDS = range(3)  # how plainly a workspace is spoken to: as drawn, sections, words
+OURS = (":no_entry:", ":lock:", ":raised_hand:", ":snowflake:")
+MARKS = ("*", "~", "`", *SIGNS.values(), *OURS)
+RESTING = {PlanState.proposed, PlanState.approved}  # on what was true when it was made
+DRAWN = {PlanState.approved, PlanState.stalled}
 
 
-def card(view: PlanView, now: datetime, *, workers: bool = True, site: str = "") -> tuple[str, list[Block]]:
-    """Fallback text and blocks. Boxes go first, then details, outputs, words, until it fits.
+def card(
+    view: PlanView, now: datetime, *, workers: bool = True, site: str = "", on_call: str = "",
+    planner: bool = False, plainness: int = BLOCKS, board: str = "",
+) -> tuple[str, list[Block]]:  # fmt: skip
+    """The words alone, for notifications and screen readers, and the blocks.
 
-    `site` is the workspace's address, for links to other plans.
+    `site` is the workspace's address, `on_call` the group that a question calls, `planner` whether a model
+    may add to a plan, `plainness` what this workspace's Slack takes, `board` the plan's own page.
     """
-    blocks: list[Block] = []
-    more = [instead(view)] if cut(view, now) else []
-    for shown, room in LAYERS:
-        tasks, told = plan_block(view, now, shown, room), facts(view, workers=workers, room=room)
-        boxes = previews(view) if "boxes" in shown else []
-        blocks = [tasks, *more, *told, *boxes, *holders(view, site), *_buttons(view)]
-        if size(blocks) <= LIMIT:
-            break
-    return _text(view, now), blocks
+    if not fits(view, now, on_call=on_call, planner=planner):
+        view = replace(view, lengthy=True)
+    told = body(view, now, workers=workers, site=site, on_call=on_call, planner=planner)
+    small = _small(view)
+    text = clip(spoken([*told, *small]), TEXT)
+    if plainness >= WORDS:
+        how = "To decide, open my home tab." if view.state == PlanState.proposed else ""
+        return clip("\n".join(filter(None, [*told, *small, how])), TEXT), []
+    small[-1] = f"<{board}|{small[-1]}>" if board else small[-1]  # its number leads to its page
+    below = section(" · ".join(small)) if plainness >= PLAINER else context(" · ".join(small))
+    drawn = [section(part) for part in split(told)]
+    blocks = [*drawn, *_buttons(view), below]
+    return text, [_simpler(block) for block in blocks] if plainness >= PLAINER else blocks
 
 
-def cut(view: PlanView, now: datetime) -> bool:
-    """Whether the card has no room for what people must read: the plan goes beside it as a file."""
-    whole = [plan_block(view, now, {"details"}, 600), *facts(view, workers=True), *_buttons(view)]
-    steps = view.spec.steps if view.spec else ()
-    return len(steps) > TASKS or (view.state == PlanState.proposed and size(whole) > LIMIT)
+def fits(view: PlanView, now: datetime, *, on_call: str = "", planner: bool = False) -> bool:
+    """Whether everything that people must read has room where nothing folds it."""
+    if view.lengthy or view.state != PlanState.proposed:
+        return True  # in its file, or no longer to be decided
+    told = _proposal(view, now, on_call, planner)
+    return len(spoken([*told, *_small(view)])) <= TEXT
 
 
-def simple(view: PlanView, now: datetime) -> tuple[str, list[Block]]:
-    """The same in sections, for a Slack that refuses the plan block."""
-    lines = [f"*{escape(goal(view))}* — {escape(standing(view, now))}"]
-    lines += [f"{number + 1}. {escape(heading(view.steps[number], now))}" for number in stretch(view.steps)]
-    return _text(view, now), [
-        section("\n".join(lines)),
-        *([instead(view)] if cut(view, now) else []),
-        *facts(view, workers=True, room=120),
-        *_buttons(view),
+def body(
+    view: PlanView, now: datetime, *, workers: bool = True, site: str = "", on_call: str = "",
+    planner: bool = False,
+) -> list[str]:  # fmt: skip
+    """What the card says, a text for each section."""
+    if view.spec is None:
+        return _wish(view, now)
+    if view.state == PlanState.proposed:
+        return _proposal(view, now, on_call, planner)
+    if view.state in DRAWN:
+        more = [*_resting(view), *_held(view, site), *_alone(view, workers=workers)]
+        return [*under_way(view, now), *more]
+    return ended(view, now)
+
+
+def _wish(view: PlanView, now: datetime) -> list[str]:
+    """Before there is a plan: what was asked, or why nothing came of it."""
+    head = f"*{escape(clip(view.text, 300))}*\n{escape(standing(view, now))}"
+    return [head, *([escape(clip(view.reason, 500))] if view.reason else [])]
+
+
+def _proposal(view: PlanView, now: datetime, on_call: str, planner: bool) -> list[str]:
+    head = f"*{escape(clip(subject(view), 200))}?*\n{_risk(view)}"
+    shown = instead(view, now) if view.lengthy else "\n".join(step_lines(view, now))
+    also = [*_checked(view), *([] if view.lengthy else failing(view, on_call)), *_more(view, planner)]
+    return [head, shown, "\n".join(also), *changed(view), *_resting(view), *map(escape, view.notes)]
+
+
+def _risk(view: PlanView) -> str:
+    """How much is at stake, why, and who can approve it. What it changes, the steps say."""
+    reasons = [escape(clip(reason, 100)) for reason in view.reasons[: 1 if len(view.reasons) > 2 else 2]]
+    return " · ".join([f"*{view.risk.capitalize()} risk*", *reasons, *filter(None, [_approvers(view)])])
+
+
+def _approvers(view: PlanView) -> str:
+    if view.demands.denied:
+        why = escape(clip("; ".join(view.demands.denied), 600))
+        return f"*not allowed by policy:* {why}"
+    if view.needed == 0:
+        return "no approval needed"
+    if not approvable(view):
+        return ""  # names come with the button: nobody is called before there is something to press
+    given = ", ".join(f"<@{user}>" for user in view.approved_by)
+    so_far = f"{len(view.approved_by)} of {view.needed}: {given} approved, " if given else ""
+    wanted = [(quorum.short(view.held), who(view, _left(view, quorum))) for quorum in view.quorums]
+    missing = [(short, people) for short, people in wanted if short]
+    code = ", with a code" if view.demands.second_factor else ""
+    code += ", after opening Details" if view.demands.read else ""
+    if not given and len(missing) == 1 and missing[0][0] == 1:
+        return f"{missing[0][1]} can approve{code}"
+    parts = " and ".join(f"{short}{' more' if given else ''} of {people}" for short, people in missing)
+    return f"{so_far}{parts} {'needed' if given else 'must approve'}{code}"
+
+
+def _left(view: PlanView, quorum: Quorum) -> Quorum:
+    """Without those who have approved: nobody counts twice."""
+    return quorum.model_copy(update={"of": tuple(id_ for id_ in quorum.of if id_ not in view.approved_by)})
+
+
+def _checked(view: PlanView) -> list[str]:
+    """What the dry runs found; bad news first, and in bold."""
+    if any(step.previewing for step in view.steps):
+        return ["*Checking* what it would do… _Approve_ appears here with the result."]
+    found = [line for step in view.steps for line in step.found]
+    bad = [f"*{escape(line[1:])}*" for line in dict.fromkeys(found) if line.startswith("!")]
+    good = [escape(line) for line in dict.fromkeys(found) if not line.startswith("!")]
+    blind = spans(
+        n for n, step in enumerate(view.steps, 1) if view.changes_something(step.spec) and not step.preview
+    )
+    told = [*within([*bad, *good], CHECKED), *([f"not checked: {blind}"] if blind else [])]
+    return [f"*Checked:* {' · '.join(told)}"] if bad or good else []
+
+
+def _more(view: PlanView, planner: bool) -> list[str]:
+    """What else is approved with it."""
+    spec = view.spec
+    if spec is None:
+        return []
+    done = " and ".join(escape(checked(check)) for check in spec.done_when)
+    extra = spec.mandate.extra or spec.mandate.alternatives
+    may = (
+        allows(spec.mandate)
+        if extra
+        else f"The planner may add up to {spec.mandate.max_added_steps} look-ups."
+    )
+    goes_on = ["*Then* the planner looks at the results, and asks again before it changes anything."]
+    return [
+        *([f"*Done only if* {done}"] if done else []),
+        *(
+            [escape(may)]
+            if extra or (planner and spec.mandate.reads and spec.mandate.max_added_steps)
+            else []
+        ),
+        *([f"*Rules:* {escape(clip('; '.join(view.demands.said), 300))}"] if view.demands.said else []),
+        *(goes_on if spec.continues else []),
     ]
 
 
-def _text(view: PlanView, now: datetime) -> str:
-    """For notifications; Slack reads it as mrkdwn."""
-    return escape(clip(f"{goal(view)} — {standing(view, now)}", 300))
+def _resting(view: PlanView) -> list[str]:
+    """What its changes do without, what has changed since it was made, and what would hold it."""
+    told = [f":warning: *{line[:1].upper()}{line[1:]}*" for line in map(escape, view.lost)]
+    if view.spec and view.spec.goal.endswith(UNCHANGING):
+        told.append("*Every change was left out*: it changes nothing.")
+    if view.outdated and view.state in RESTING:
+        why = escape(clip("; ".join(view.outdated), 600))
+        then = "Nobody can approve it" if view.state == PlanState.proposed else "It does not go on"
+        told.append(f":warning: *Out of date:* {why}. {then} as it is.")
+    said = " ".join(view.outdated)
+    coming = [line for line in view.ahead if line.rpartition(": ")[0] not in said]
+    told += [f":snowflake: {escape(clip(line, 600))}" for line in coming]
+    return ["\n".join(told)] if told else []
 
 
-def holders(view: PlanView, site: str) -> list[Block]:
+def _held(view: PlanView, site: str) -> list[str]:
     """The plans that hold what waiting steps touch, with the way to them."""
     held = {s.held_by: s.held_at for s in view.steps if s.held_by and s.state == StepState.pending}
     links = [linked(permalink(site, *at), f"plan {number}") for number, at in held.items()]
-    return [context(f":lock: Waits for {', '.join(links)}, which holds what it touches")] if links else []
+    return [f":lock: Waits for {', '.join(links)}, which holds what it touches"] if links else []
 
 
-def facts(view: PlanView, *, workers: bool, room: int = 600) -> list[Block]:
-    """Risk and why, who approves, how long, which revision; foreign words take this much room each."""
-    if view.spec is None and view.form and view.state == PlanState.planning:
-        return questions(view, Form.model_validate_json(view.form))
-    if view.spec is None:
-        why = [escape(clip(view.reason, 500))] if view.reason else []
-        return [context(f"Asked by <@{view.requester}>: “{escape(clip(view.text, 300))}”", *why)]
-    lines = [
-        f"*Risk: {view.risk}* — {escape(clip(', '.join(view.reasons), room))}",
-        _approval(view),
-        *([f"*Rules:* {escape(clip('; '.join(view.demands.said), room))}"] if view.demands.said else []),
-    ]
-    if view.state in {PlanState.proposed, PlanState.approved}:
-        lines.append(f"*Takes* about {lasting(view.seconds)}, without waiting")
-    small = [f"Plan {view.id} · revision {view.revision} · digest `{view.digest[:12]}`", _asked(view, room)]
-    if view.changes:
-        changed = "; ".join(view.changes)
-        author = "the planner" if view.author == "planner" else f"<@{view.author}>"
-        small.append(f"Revision {view.revision} by {author}: {escape(clip(changed, room))}")
-    small += [line for line in (_mandate(view), _thinking(view)) if line]
-    if not workers and view.state == PlanState.approved:
-        small.append(":warning: No workers process is connected; nothing runs until one is.")
-    return [section("\n".join(lines)), context(*small)]
+def _alone(view: PlanView, *, workers: bool) -> list[str]:
+    lost = not workers and view.state == PlanState.approved
+    return [":warning: No workers process is connected; nothing runs until one is."] if lost else []
 
 
-def _mandate(view: PlanView) -> str:
-    """What people approve besides the steps."""
-    return escape(allows(view.spec.mandate)) if view.spec and view.state == PlanState.proposed else ""
+def _small(view: PlanView) -> list[str]:
+    """Whose wish it is, in their own words, who approved it, and its number."""
+    approved = ", ".join(f"<@{user}>" for user in view.approved_by)
+    words = f": “{escape(clip(' '.join(view.text.split()), 150))}”" if view.spec else ""
+    number = f"plan {view.id}" + (f", revision {view.revision}" if view.revision > 1 else "")
+    given = f"{approved or 'nobody'} approved{overrode(view)}" if approved or view.overrides else ""
+    given = given if view.state != PlanState.proposed else ""
+    given = given or ("no approval needed" if view.spec and not view.needed else "")
+    lasts = f"about {lasting(view.seconds)}" if view.state == PlanState.proposed and view.seconds else ""
+    said = [f"{wisher(view)} asked{words}", given, lasts, alarm_line(view), number]
+    return [*filter(None, said)]
 
 
-def _thinking(view: PlanView) -> str:
-    """What the planner did by itself on the way, and what thinking cost."""
-    words = {"retry": "tried again", "alternative": "took another way", "simplify": "made it smaller"}
-    times = {said: view.tried.count(verb) for verb, said in words.items()}
-    tried = ", ".join(f"{said} {number}×" for said, number in times.items() if number)
-    parts = [f"On its own, the planner {tried}"] if tried else []
-    said = "; ".join([*parts, *filter(None, [cost(view.spent)])])
-    return said[:1].upper() + said[1:]
+def spoken(told: list[str]) -> str:
+    """The same as plain sentences: no marks, a line after the other."""
+    lines = [_unmarked(line) for text in told for line in text.split("\n")]
+    return " ".join(line if line[-1] in ".?!:…" else f"{line}." for line in lines if line)
 
 
-def _asked(view: PlanView, room: int) -> str:
-    said, note = escape(clip(view.text, min(room, 200))), escape(clip(view.note, min(room, 300)))
-    return f"Asked by <@{view.requester}>: “{said}”" + (f" · Planner's note: {note}" if note else "")
+def _unmarked(line: str) -> str:
+    """Our own marks go; nobody else's words have any (`escape`)."""
+    for sign in MARKS:
+        line = line.replace(sign, "")
+    return re.sub(r"^(\S*)  (?=\S)", r"\1 ", line.strip()).replace("_Approve_", "Approve")
 
 
-def _approval(view: PlanView) -> str:
-    given = ", ".join(f"<@{user}>" for user in view.approved_by)
-    if view.demands.denied and view.state == PlanState.proposed:
-        why = escape(clip("; ".join(view.demands.denied), 600))
-        return f"*Not allowed by policy:* {why}. Nobody may approve it as it is{_expiry(view)}"
-    if view.needed == 0:
-        why = "as the rules say" if view.risk != "low" else "since nothing is changed"
-        return f"*Approval:* none needed, {why}"
-    if view.state == PlanState.proposed:
-        so_far = f"{len(view.approved_by)} of {view.needed}, by {given}; " if given else ""
-        wanted = [(quorum.short(view.held), who(view, quorum)) for quorum in view.quorums]
-        missing = " and ".join(f"{short} more needed, from {people}" for short, people in wanted if short)
-        factor = ", each with a second factor" if view.demands.second_factor else ""
-        return f"*Approval:* {so_far}{missing}{factor}{_authors(view)}{_expiry(view)}"
-    if view.state == PlanState.rejected:
-        return f"*Rejected:* {escape(clip(view.reason, 300))}"
-    said = f"*Approved by* {given}" if given else "*Approval:* none was given"
-    return f"{said}{overrode(view)}"
-
-
-def _authors(view: PlanView) -> str:
-    if view.demands.authors:
-        return f"; <@{view.requester}> asked, and may approve"
-    return f"; <@{view.requester}> asked and may not approve" if view.requester in view.authors else ""
-
-
-def _expiry(view: PlanView) -> str:
-    if view.expires_at is None:
-        return ""
-    stamp, utc = int(view.expires_at.timestamp()), f"{view.expires_at:%a %H:%M} UTC"
-    return f" · expires <!date^{stamp}^{{date_short_pretty}} {{time}}|{utc}>"
+def approvable(view: PlanView) -> bool:
+    """Whether somebody may say yes: all of it is shown, and policy allows it."""
+    shown = not any(step.previewing for step in view.steps) and (view.filed or not view.lengthy)
+    return view.state == PlanState.proposed and shown and not view.demands.denied and not view.outdated
 
 
 def editing(view: PlanView) -> list[Block]:
@@ -168,16 +232,11 @@ def editing(view: PlanView) -> list[Block]:
 
 
 def _buttons(view: PlanView) -> list[Block]:
-    if view.state != PlanState.proposed:
-        return []
-    value = pack(view.id, view.revision, view.digest)
-    # Nobody approves what they have not seen, or what policy does not allow.
-    shown = not view.demands.denied and not any(step.previewing for step in view.steps)
-    return [
-        actions(
-            f"decide_{view.id}_r{view.revision}",
-            *([button("Approve", "approve", value, "primary")] if shown else []),
-            button("Edit", "edit", value),
-            button("Reject", "reject", value),
-        )
-    ]
+    if view.form and view.state == PlanState.planning:
+        return questions(view, Form.model_validate_json(view.form))
+    return buttons(view, approvable=approvable(view))
+
+
+def _simpler(block: Block) -> Block:
+    """Without what only newer Slacks know."""
+    return {key: value for key, value in block.items() if key != "expand"}

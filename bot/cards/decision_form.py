@@ -2,11 +2,12 @@
 
 from datetime import datetime
 
-from bot.cards.blocks import PREFIX, Block, context, escape, plain, section
-from bot.cards.card import facts
+from bot.cards.blocks import PREFIX, Block, context, escape, plain, section, split
+from bot.cards.card import body
+from bot.cards.face.lines import subject, title
+from bot.cards.face.long_plan import named
 from bot.cards.forms import code_field, modal
-from bot.cards.long_plan import named
-from bot.cards.phrases import standing, title
+from bot.cards.phrases import standing
 from bot.cards.tasks import details
 from bot.untrusted import clip
 from storage.reading.plan_view import PlanView
@@ -19,16 +20,17 @@ CHOICES = (("approve", "Approve exactly this plan"), ("reject", "Reject it, and 
 
 def decision_form(view: PlanView, channel: str, now: datetime) -> Block:
     """Everything that an approver must read. It decides about this revision and no other."""
-    goal = view.spec.goal if view.spec else view.text
-    blocks = [section(f"*{escape(clip(goal, 500))}* — {escape(standing(view, now))}"), *_steps(view)]
-    if len(blocks) > STEPS:
+    goal = subject(view)
+    head = section(f"*{escape(clip(goal, 500))}* — {escape(standing(view, now))}")
+    shown = [section(text) for text in split(body(view, now))]
+    blocks = [*shown, {"type": "divider"}, *_steps(view)]
+    if view.lengthy or len(blocks) > STEPS:
         long = context(
             f"This plan is too long for a form. Please decide on its card, beside `{named(view)}`."
         )
-        return modal("review", "Review the plan", "", {"c": channel}, [blocks[0], long])
-    blocks += facts(view, workers=True)
+        return modal("review", "Review the plan", "", {"c": channel}, [head, long])
     meta = {"p": view.id, "r": view.revision, "d": view.digest[:PREFIX], "c": channel}
-    if view.demands.denied:
+    if view.demands.denied or view.outdated:
         return modal("review", "Review the plan", "", meta, blocks)
     if any(step.previewing for step in view.steps):  # nobody approves what they have not seen
         wait = context("What it would do is still being found out. Please open this again in a moment.")
@@ -40,7 +42,7 @@ def _steps(view: PlanView) -> list[Block]:
     """Every step, as many to a block as it holds."""
     parts: list[str] = []
     for number, step in enumerate(view.steps, 1):
-        heading = f"*{number}. {escape(clip(title(step.spec), 200))}*"
+        heading = f"*{number}. {escape(clip(title(view, step.spec), 200))}*"
         said = f"{heading}\n{escape(clip(details(view, step), 1200))}"
         if len(view.steps) > FEW and parts and len(parts[-1]) + len(said) < ROOM:
             parts[-1] += f"\n{said}"

@@ -1,100 +1,115 @@
-"""The edit form: typed fields from the plan and the actions' schemas, and the draft that is read back."""
+"""The edit form: first what people come for, any other step next; and the draft that is read back."""
 
 import json
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bot.cards.blocks import Block, header, plain, section
+from bot.cards.blocks import Block, context, plain
 from bot.cards.forms import modal
-from bot.cards.phrases import title
-from bot.planner.edits.changes import placed, timed, unvalued, valued, without
+from bot.cards.phrases import FAILURE
+from bot.planner.edits.changes import failing, placed, timed, unvalued, valued, without
 from bot.planner.edits.pointing import typed
 from bot.planner.validate import Catalogue
-from bot.untrusted import clip, inert
-from storage.contract.spec import PlanSpec, StepSpec, utc
+from bot.untrusted import clip, legible
+from storage.contract.saying import short
+from storage.contract.spec import FailureAction, PlanSpec, StepSpec, utc
 from storage.errors import Issue
 from storage.reading.plan_view import PlanView
 
-FIELDS = 100  # blocks in a form
+FIELDS = 90  # blocks in a form
 LARGEST = 60_000  # bytes in a form: an ack that carries one must fit into a frame of 65,535
 LONGEST = 3000  # characters in a field
 CHOICES = 100  # options of one select
+BOXES = 10  # checkboxes in one group
+TUNED = 3  # values of the main step on the first screen
 NEAR = 30  # places to which a step can be moved at once
 REMOVE = "remove"
+ROOM = 2500  # characters of what was changed on an earlier screen, carried along
 
 
 def edit_form(view: PlanView, spec: PlanSpec, catalogue: Catalogue) -> Block:
-    """One form for the whole plan; of a plan that is too long for one, first the choice which steps."""
-    parts = pages(spec, catalogue)
-    if len(parts) == 1:
-        return edit_page(view, spec, catalogue, 0)
-    options = [_page(spec, number, part) for number, part in enumerate(parts[:CHOICES])]
-    which: Block = {"type": "static_select", "action_id": "value", "options": options}
-    many = len(spec.steps)
-    why = f"{many} steps do not fit into one form. Choose which to change here, or say it in the thread:"
-    blocks = [
-        section(f"{why} “move step {many} to 2am”, “drop step {many - 1}”."),
-        {"type": "input", "block_id": "page", "label": plain("Which steps?"), "element": which},
+    """At most eight fields: when the main step starts, its values, what to leave out, or own words."""
+    main = main_step(spec, catalogue)
+    step = spec.steps[main]
+    fields = [
+        *_when(spec, main, catalogue),
+        *_fields(step, catalogue, target=False)[:TUNED],
+        _fails(spec, step),
     ]
-    return modal("edit_pages", "Edit the plan", "Next", _which(view), blocks)
+    blocks = [*fields, *_leave_out(spec, main, catalogue), *_next(spec, main, catalogue), _words(), SAID]
+    return modal("edit", "Edit the plan", "Save Change", _which(view), blocks)
 
 
-def edit_page(view: PlanView, spec: PlanSpec, catalogue: Catalogue, page: int) -> Block:
-    """Each step's place, time and parameters, and what to add."""
-    blocks: list[Block] = []
-    for number in pages(spec, catalogue)[page]:
-        blocks += _step(spec, number, catalogue)
-    return modal("edit", "Edit the plan", "Make revision", _which(view), [*blocks, _more()])
+def step_form(
+    view: PlanView, spec: PlanSpec, catalogue: Catalogue, number: int, kept: dict[str, str]
+) -> Block:
+    """Everything about one step. `kept` is what was changed on the screens before."""
+    step = spec.steps[number]
+    fields: list[Block] = [*_when(spec, number, catalogue), _fails(spec, step), *_place(spec, number)]
+    for field in _fields(step, catalogue):
+        fits = len(fields) < FIELDS and _weight([*fields, field]) < LARGEST // 2
+        fields += [field] if fits else []
+    blocks = [*fields, *_next(spec, number, catalogue), SAID]
+    return modal("edit", "Edit the plan", "Save Change", _which(view) | {"k": kept}, blocks)
 
 
-def pages(spec: PlanSpec, catalogue: Catalogue) -> list[range]:
-    """Which steps go into one form."""
-    starts, blocks, bytes_ = [0], 0, 0
-    for number in range(len(spec.steps)):
-        made = _step(spec, number, catalogue)
-        if blocks and (blocks + len(made) >= FIELDS or bytes_ + _weight(made) > LARGEST):
-            starts.append(number)
-            blocks = bytes_ = 0
-        blocks, bytes_ = blocks + len(made), bytes_ + _weight(made)
-    return [range(*ends) for ends in pairwise([*starts, len(spec.steps)])]
+SAID = context("Approvals given so far no longer count, unless you only move it later.")
+
+
+def main_step(spec: PlanSpec, catalogue: Catalogue) -> int:
+    """What people most likely came to change: the last step that changes something, else the last."""
+    found = [n for n, step in enumerate(spec.steps) if (made := catalogue.find(step)) and made.changes]
+    return found[-1] if found else len(spec.steps) - 1
 
 
 def _weight(blocks: list[Block]) -> int:
     return len(json.dumps(blocks))
 
 
-def _page(spec: PlanSpec, number: int, part: range) -> Block:
-    first, last = (title(spec.steps[n]) for n in (part[0], part[-1]))
-    said = f"{part[0] + 1} to {part[-1] + 1}: {clip(inert(first), 25)} … {clip(inert(last), 25)}"
-    return {"text": plain(clip(said, 75)), "value": str(number)}
+def _title(spec: PlanSpec, number: int, catalogue: Catalogue, room: int) -> str:
+    step = spec.steps[number]
+    return clip(legible(f"{number + 1}. {short(catalogue.find(step), step)}"), room)
 
 
-def _step(spec: PlanSpec, number: int, catalogue: Catalogue) -> list[Block]:
-    step, many = spec.steps[number], len(spec.steps)
-    heading = header(inert(f"{number + 1}. {clip(title(step), 140)}"))
-    fields: list[Block] = []
-    for field in _fields(step, catalogue):
-        fits = len(fields) < FIELDS - 5 and _weight([*fields, field]) < LARGEST // 2
-        fields += [field] if fits else []
-    return [heading, *_when(step), *fields, *_place(step, number + 1, many)]
-
-
-def _which(view: PlanView) -> dict[str, int]:
+def _which(view: PlanView) -> dict[str, Any]:
     return {"p": view.id, "r": view.revision}
 
 
 def edited(spec: PlanSpec, values: dict[str, str], catalogue: Catalogue) -> PlanSpec:
-    """The plan with what was typed; words for times are resolved later, with everything else."""
+    """The plan with what was changed; words for times are resolved later, with everything else."""
     draft = spec
     for step in spec.steps:
         draft = _valued(draft, step, values, catalogue)
         said = " ".join(values.get(f"when:{step.id}", when_words(step)).split())
         draft = draft if said == when_words(step) else timed(draft, [step.id], said)
+        draft = _failing(draft, step, values.get(f"fails:{step.id}", ""))
     draft = placed(draft, _order(spec, values))
+    dropped = {*values.get("leave_out", "").split()}
     for step in spec.steps:
-        draft = without(draft, step.id) if values.get(f"place:{step.id}") == REMOVE else draft
+        gone = step.id in dropped or values.get(f"place:{step.id}") == REMOVE
+        draft = without(draft, step.id) if gone else draft
     return draft
+
+
+def _failing(spec: PlanSpec, step: StepSpec, said: str) -> PlanSpec:
+    found: list[FailureAction] = [way for way in FAILURE if way == said != step.failure_action]
+    return failing(spec, step.id, found[0]) if found else spec
+
+
+def changed_only(spec: PlanSpec, values: dict[str, str]) -> dict[str, str]:
+    """What is not as the form showed it: that much goes along to the next screen."""
+    shown = {"next": values.get("next", ""), "words": "", "leave_out": ""}
+    for number, step in enumerate(spec.steps, 1):
+        shown |= {f"when:{step.id}": when_words(step), f"fails:{step.id}": step.failure_action}
+        shown |= {f"place:{step.id}": str(number)}
+        shown |= {f"param:{step.id}:{name}": _shown(value) for name, value in step.parameters.items()}
+    return {name: value for name, value in values.items() if value != shown.get(name, "")}
+
+
+def next_step(spec: PlanSpec, values: dict[str, str]) -> int | None:
+    """Which step comes in the next form, if one was chosen."""
+    said = values.get("next", "").strip().removeprefix("#")
+    return int(said) - 1 if said.isdigit() and 0 < int(said) <= len(spec.steps) else None
 
 
 def _order(spec: PlanSpec, values: dict[str, str]) -> list[str]:
@@ -146,44 +161,116 @@ def _shown(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _when(step: StepSpec) -> Iterator[Block]:
-    element = {"type": "plain_text_input", "action_id": "value", "initial_value": when_words(step)}
+def _when(spec: PlanSpec, number: int, catalogue: Catalogue) -> Iterator[Block]:
+    """What most people come for: it has the focus."""
+    step = spec.steps[number]
+    element: Block = {"type": "plain_text_input", "action_id": "value", "initial_value": when_words(step)}
+    element["focus_on_load"] = True
     hint = plain("now, 2AM ET, tomorrow 02:00 in New York, in 20 minutes, or the name of a window")
-    field = {"type": "input", "block_id": f"when:{step.id}", "label": plain("When may it start?")}
+    label = plain(clip(f"Step {_title(spec, number, catalogue, 130)}: start", 150))
     if len(when_words(step)) <= LONGEST:
-        yield field | {"element": element, "hint": hint}
+        yield {
+            "type": "input",
+            "block_id": f"when:{step.id}",
+            "label": label,
+            "element": element,
+            "hint": hint,
+        }
 
 
-def _place(step: StepSpec, number: int, many: int) -> Iterator[Block]:
+def _fails(spec: PlanSpec, step: StepSpec) -> Block:
+    """What then happens, in the reader's terms; undoing is offered where the plan knows how."""
+    ways = [way for way in FAILURE if way != "rollback" or spec.rollback or step.failure_action == way]
+    said = {way: text[:1].upper() + text[1:] for way, text in FAILURE.items()}
+    element = _choice([*ways], step.failure_action, said)
+    return {
+        "type": "input",
+        "block_id": f"fails:{step.id}",
+        "label": plain("If it fails"),
+        "element": element,
+    }
+
+
+def _leave_out(spec: PlanSpec, main: int, catalogue: Catalogue) -> Iterator[Block]:
+    """The other steps, each with what it means to do without it."""
+    others = [number for number in range(len(spec.steps)) if number != main]
+    options = [
+        {
+            "text": plain(_title(spec, number, catalogue, 75)),
+            "value": spec.steps[number].id,
+            "description": plain(clip(legible(lost(spec, number, catalogue)), 75)),
+        }
+        for number in others
+    ]
+    boxes = {"type": "checkboxes", "action_id": "value", "options": options}
+    if 0 < len(options) <= BOXES:
+        yield {"type": "input", "block_id": "leave_out", "label": plain("Leave out"), "element": boxes,
+               "optional": True}  # fmt: skip
+
+
+def lost(spec: PlanSpec, number: int, catalogue: Catalogue) -> str:
+    """What it means to leave a step out."""
+    step = spec.steps[number]
+    relying = [n for n, other in enumerate(spec.steps, 1) if step.id in other.depends_on]
+    contract = catalogue.find(step)
+    done = "this is not done" if contract and contract.changes else "this is not looked at"
+    return f"then {done} before step {relying[0]}" if relying else f"then {done}"
+
+
+def _next(spec: PlanSpec, main: int, catalogue: Catalogue) -> Iterator[Block]:
+    """The way to every other step, one at a time."""
+    others = [number for number in range(len(spec.steps)) if number != main]
+    label, element = "Change another step next", _steps(spec, others, catalogue)
+    if len(others) > CHOICES:
+        label = f"{label}, by its number (1 to {len(spec.steps)})"
+        element = {"type": "plain_text_input", "action_id": "value", "max_length": 4}
+    field = {"type": "input", "block_id": "next", "label": plain(label), "optional": True}
+    if others:
+        yield field | {"element": element}
+
+
+def _steps(spec: PlanSpec, numbers: Sequence[int], catalogue: Catalogue) -> Block:
+    named = ((number, _title(spec, number, catalogue, 75)) for number in numbers[:CHOICES])
+    options = [{"text": plain(said), "value": str(number + 1)} for number, said in named]
+    return {"type": "static_select", "action_id": "value", "options": options}
+
+
+def _place(spec: PlanSpec, number: int) -> Iterator[Block]:
     """Where it stands; the shape of the plan stays, and the steps change places."""
+    many, step = len(spec.steps), spec.steps[number]
     if many == 1:
         return
-    first = max(1, min(number - NEAR // 2, many - NEAR + 1))
+    first = max(1, min(number + 1 - NEAR // 2, many - NEAR + 1))
     places = range(first, min(many, first + NEAR - 1) + 1)
     options = [{"text": plain(f"Place {n}"), "value": str(n)} for n in places]
     element: Block = {"type": "static_select", "action_id": "value"}
-    element["initial_option"] = options[number - first]
+    element["initial_option"] = options[number + 1 - first]
     element["options"] = [*options, {"text": plain("Remove this step"), "value": REMOVE}]
     yield {"type": "input", "block_id": f"place:{step.id}", "label": plain("Order"), "element": element}
 
 
-def _more() -> Block:
+def _words() -> Block:
     element = {"type": "plain_text_input", "action_id": "value", "max_length": 500}
-    hint = plain("As you would ask for it, by a runbook: run the full tests on staging")
-    field = {"type": "input", "block_id": "add", "label": plain("Add at the end"), "element": element}
-    return field | {"hint": hint, "optional": True}
+    hint = plain("skip the backup; use canary; add: run the full tests on staging")
+    field = {"type": "input", "block_id": "words", "label": plain("Or say it in your own words")}
+    return field | {"element": element, "hint": hint, "optional": True}
 
 
-def _fields(step: StepSpec, catalogue: Catalogue) -> list[Block]:
+def _fields(step: StepSpec, catalogue: Catalogue, *, target: bool = True) -> list[Block]:
+    """Its values; those that say what it is done to come last, or not at all."""
     contract = catalogue.find(step)
     if contract is None:
         return []
     properties: dict[str, dict[str, Any]] = contract.parameters.get("properties", {})
     required = contract.parameters.get("required", ())
+    onto = {name for name in properties if f"{{{name}}}" in contract.target or name in contract.names}
+    order = sorted(properties, key=lambda name: (name in onto, name not in required))
     return [
-        _field(step, name, schema, [*contract.names.get(name, ())]) | {"optional": name not in required}
-        for name, schema in properties.items()
-        if isinstance(step.parameters.get(name), str | int | float)
+        _field(step, name, properties[name], [*contract.names.get(name, ())])
+        | {"optional": name not in required}
+        for name in order
+        if (target or name not in onto)
+        and isinstance(step.parameters.get(name), str | int | float)
         and len(str(step.parameters[name])) <= LONGEST
     ]
 
@@ -192,12 +279,16 @@ def _field(step: StepSpec, name: str, schema: dict[str, Any], known: list[str]) 
     value, choices = _shown(step.parameters[name]), known or [str(c) for c in schema.get("enum", ())]
     choices = ["true", "false"] if isinstance(step.parameters[name], bool) else choices
     label = plain(clip(str(schema.get("title") or name), 150))
-    element = _choice(choices, value) if value in choices and len(choices) <= 100 else _entry(value, schema)
+    element = (
+        _choice(choices, value, YES) if value in choices and len(choices) <= 100 else _entry(value, schema)
+    )
     return {"type": "input", "block_id": f"param:{step.id}:{name}", "label": label, "element": element}
 
 
-def _choice(choices: list[str], value: str) -> Block:
-    said = {"true": "yes", "false": "no"}
+YES = {"true": "yes", "false": "no"}
+
+
+def _choice(choices: Sequence[str], value: str, said: Mapping[Any, str]) -> Block:
     options = [{"text": plain(clip(said.get(choice, choice), 75)), "value": choice} for choice in choices]
     made: Block = {"type": "static_select", "action_id": "value", "options": options}
     return made | {"initial_option": options[choices.index(value)]}

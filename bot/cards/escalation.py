@@ -4,46 +4,82 @@ from collections.abc import Iterable
 from typing import Any
 
 from bot.cards.blocks import Block, actions, button, escape, pack, plain, section
+from bot.cards.face.lines import title
 from bot.cards.forms import modal
-from bot.cards.phrases import title
 from bot.planner.edits.pointing import typed
-from bot.untrusted import clip, inert
+from bot.policy.authorize import mention
+from bot.untrusted import clip, legible
 from storage.contract.capability import Check, Contract
 from storage.contract.spec import PlanSpec, reference
-from storage.contract.states import StepState
+from storage.contract.states import PlanState, StepState, can_skip
 from storage.plans.takeovers import must
 from storage.reading.plan_view import PlanView, StepView
 
-LABELS = {"confirm": "Go On", "retry": "Retry", "skip": "Skip", "rollback": "Roll Back",
-          "take_over": "Take Over", "guide": "Give Guidance", "abort": "Abort"}  # fmt: skip
+LABELS = {"confirm": "Go On", "update": "Bring Up to Date", "retry": "Try Again",
+          "skip": "Go On Without It", "rollback": "Roll Back", "take_over": "I Did It",
+          "guide": "Tell It How", "next": "Next Window", "time": "Other Time", "later": "Move Later",
+          "abort": "Stop"}  # fmt: skip
+MEANS = {
+    "confirm": "what you see is fine, and the plan goes on",
+    "update": "makes it the plan as things are now; somebody approves the difference",
+    "retry": "runs it once more",
+    "skip": "goes on with the rest",
+    "rollback": "undoes what was done",
+    "take_over": "you did it by hand, and say what came of it",
+    "guide": "tells the planner how; what it changes, people approve",
+    "next": "moves it to the next time that it may run; the approval stays",
+    "time": "moves it to another later time; the approval stays",
+    "abort": "ends the plan; nothing else runs",
+}
 
 
 ANYTHING = {"anyOf": [{"type": "number"}, {"type": "boolean"}]}  # else a text
 
 
-def mention(on_call: str) -> str:
-    """The configured group, as the one mention that a question carries."""
-    return f"<!subteam^{on_call}> " if on_call else ""
+def called(view: PlanView, on_call: str) -> str:
+    """Whom a question calls: those on call, else who approved it and who asked for it."""
+    people = on_call.split() or [*view.approved_by, view.requester]
+    return " ".join(map(mention, dict.fromkeys(people)))
 
 
-def asking(view: PlanView, step: StepView, on_call: str, guides: bool) -> tuple[list[str], list[Block]]:
-    """How things stand, what the worker advises, and the question with its buttons."""
-    lines = [*left(view, step), *advice(step)]
-    lines.append(f"{mention(on_call)}How shall it go on? Nothing runs until somebody answers.")
-    return lines, [answers(view, step, guides)]
+def asking(view: PlanView, step: StepView, guides: bool) -> tuple[list[str], list[Block]]:
+    """How things stand, what the worker advises, and what each choice does, with its button."""
+    offered = choices(step, guides)
+    meant = [f"*{LABELS[choice]}*: {escape(means(view, step, choice))}" for choice in offered]
+    return [*left(view, step), *advice(step)], [section("\n".join(meant)), answers(view, step, offered)]
+
+
+def choices(step: StepView, guides: bool) -> list[str]:
+    """What a person may choose; guidance only where there is a planner who can follow it."""
+    offered = [*step.choices]
+    if guides and "take_over" in offered:
+        offered.insert(offered.index("take_over") + 1, "guide")
+    return offered
+
+
+def means(view: PlanView, step: StepView, choice: str) -> str:
+    """What a choice does, and whether somebody must approve that first."""
+    name = title(view, step.spec)
+    if choice == "skip" and view.spec and not can_skip(view.spec, _changing(view), step.spec.id):
+        return clip(f"goes on without “{clip(name, 80)}”; somebody approves that first", 200)
+    if choice == "retry" and "basis" in ((step.report and step.report.data) or {}):
+        return "runs it as it would be done now; that takes somebody who can approve"
+    undo = ", ".join(title(view, u) for u in (view.spec.rollback if view.spec else ()))
+    return clip(f"{MEANS[choice]}: {undo}", 300) if choice == "rollback" and undo else MEANS[choice]
+
+
+def _changing(view: PlanView) -> set[str]:
+    return {step.spec.id for step in view.steps if step.changes}
 
 
 def left(view: PlanView, step: StepView) -> Iterable[str]:
-    """What has happened so far, and what has not."""
-    done = [title(s.spec) for s in view.steps if s.state == StepState.succeeded]
-    ahead = [title(s.spec) for s in view.steps if s.state == StepState.pending]
-    parts = [f"done: {', '.join(done)}" if done else "nothing else was done"]
-    parts += [f"not run: {', '.join(ahead)}"] if ahead else []
-    tries = f" It was tried {step.attempt} times." if step.attempt > 1 else ""
-    yield f"*How things stand:* {escape(clip('; '.join(parts), 600))}.{tries}"
-    undo = [title(u) for u in (view.spec.rollback if view.spec else ())]
-    if undo and "rollback" in step.choices:
-        yield f"*Roll Back would:* {escape(clip(', '.join(undo), 300))}"
+    """What is true now: what was done, what was not."""
+    done = [title(view, s.spec) for s in view.steps if s.state == StepState.succeeded]
+    ahead = [title(view, s.spec) for s in view.steps if s.state == StepState.pending]
+    parts = [f"Done: {', '.join(done)}." if done else "Nothing else was done."]
+    parts += [f"Not run: {', '.join(ahead)}."] if ahead else []
+    parts += [f"It was tried {step.attempt} times."] if step.attempt > 1 else []
+    yield escape(clip(" ".join([*parts, "The plan waits for an answer."]), 700))
 
 
 def undoable(view: PlanView) -> bool:
@@ -58,25 +94,33 @@ def advice(step: StepView) -> list[str]:
     return ["*Its worker advises:*", *(f"• {escape(clip(line, 300))}" for line in found[:5])] if found else []
 
 
-def answers(view: PlanView, step: StepView, guides: bool) -> Block:
-    """Its buttons; guidance only where there is a planner who can follow it."""
-    value, choices = pack(view.id, view.revision, view.digest, step.spec.id), [*step.choices]
-    if guides and "take_over" in choices:
-        choices.insert(choices.index("take_over") + 1, "guide")
-    made = [button(LABELS[choice], f"answer_{choice}", value) for choice in choices]
+def answers(view: PlanView, step: StepView, offered: Iterable[str]) -> Block:
+    value = pack(view.id, view.revision, view.digest, step.spec.id)
+    made = [button(LABELS[choice], f"answer_{choice}", value) for choice in offered]
     return actions(f"answer_{step.spec.id}_{step.attempt}", *made)
+
+
+def update_button(view: PlanView) -> Block:
+    return button(LABELS["update"], "update", pack(view.id, view.revision, view.digest), "primary")
+
+
+def updating(view: PlanView) -> list[Block]:
+    """For a plan that was approved, and is out of date by now: nobody needs to wait until it fails."""
+    stands = view.state == PlanState.approved and not view.cancelled_by
+    idle = not any(step.state == StepState.running for step in view.steps)
+    made = [actions(f"update_{view.id}_r{view.revision}", update_button(view))]
+    return made if view.outdated and stands and idle else []
 
 
 def takeover_form(view: PlanView, step: StepView, contract: Contract | None) -> Block:
     """What became of it, in the person's words, and every value that the plan needs to know."""
     wanted = [_wanted(name, step, contract) for name in needed(view.spec, step)] if view.spec else []
-    about = section(
-        f"*{escape(clip(title(step.spec), 200))}*\nIt counts as done by you; the journal keeps your words."
-    )
+    name = escape(clip(title(view, step.spec), 200))
+    about = section(f"*{name}*\nIt counts as done by you; the journal keeps your words.")
     words: Block = {"type": "plain_text_input", "action_id": "value", "multiline": True, "max_length": 1000}
     label = plain("What did you do, and what came of it?")
     told = {"type": "input", "block_id": "text", "label": label, "element": words}
-    return modal("take_over", "Take over the step", "Take Over", _which(view, step), [about, told, *wanted])
+    return modal("take_over", "You did it by hand", "I Did It", _which(view, step), [about, told, *wanted])
 
 
 def guide_form(view: PlanView, step: StepView | None) -> Block:
@@ -118,7 +162,7 @@ def _wanted(name: str, step: StepView, contract: Contract | None) -> Block:
         "type": "input", "block_id": f"data:{name}", "label": label,
         "element": {"type": "plain_text_input", "action_id": "value", "max_length": 1000},
     }  # fmt: skip
-    return field | ({"hint": plain(clip(inert(hint), 150))} if hint else {})
+    return field | ({"hint": plain(clip(legible(hint), 150))} if hint else {})
 
 
 def _which(view: PlanView, step: StepView | None) -> dict[str, Any]:

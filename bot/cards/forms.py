@@ -1,10 +1,12 @@
 """The small forms (code, reject, wish, stop), and how the values of any form are read back."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from bot.cards.blocks import PREFIX, Block, escape, plain, section
-from bot.untrusted import clip
+from bot.cards.face.lines import subject
+from bot.untrusted import clip, legible
 from storage.reading.plan_view import PlanView
 
 FIELDS = 100  # blocks in a form
@@ -27,7 +29,7 @@ def _exactly(view: PlanView) -> dict[str, Any]:
 
 
 def _coded(view: PlanView, what: str) -> list[Block]:
-    goal = view.spec.goal if view.spec else view.text
+    goal = subject(view)
     which = f"{what} {view.id}, revision {view.revision}, digest `{view.digest[:PREFIX]}`:"
     return [section(f"{which}\n*{escape(clip(goal, 500))}*"), code_field()]
 
@@ -47,6 +49,26 @@ def reject_form(view: PlanView) -> Block:
         "element": reason,
     }
     return modal("reject", "Reject the plan", "Reject", _which(view), [block])
+
+
+def move_form(view: PlanView, key: str, what: str, now: str, offered: Mapping[str, str]) -> Block:
+    """A later time for what waits. `offered` are times, and how to say them."""
+    planned = f"Now planned for {escape(now)}. A later time keeps the approval; an earlier one is an edit."
+    words = plain("Saturday 3am in New York")
+    said = {"type": "plain_text_input", "action_id": "value", "placeholder": words}
+    hint = plain(clip(legible(f"Later than {now}, inside a window where it has one"), 150))
+    when = {"type": "input", "block_id": "when", "label": plain("Or another time"), "element": said}
+    blocks = [section(f"*{escape(clip(what, 300))}*\n{planned}"), *_offers(offered)]
+    blocks.append(when | {"optional": True, "hint": hint})
+    return modal("later", "Move it later", "Move", _which(view) | {"s": key}, blocks)
+
+
+def _offers(offered: Mapping[str, str]) -> list[Block]:
+    options = [{"text": plain(clip(legible(said), 75)), "value": value} for value, said in offered.items()]
+    radio: Block = {"type": "radio_buttons", "action_id": "value", "options": options}
+    label = plain("Next times")
+    made = {"type": "input", "block_id": "next", "label": label, "element": radio, "optional": True}
+    return [made] if options else []
 
 
 def wish_form(channel: str) -> Block:
@@ -71,6 +93,9 @@ def read_values(view: dict[str, Any]) -> dict[str, str]:
     found = {}
     for block_id, inputs in view["state"]["values"].items():
         (entered,) = inputs.values()
+        if "selected_options" in entered:
+            found[block_id] = " ".join(one["value"] for one in entered["selected_options"])
+            continue
         chosen = entered.get("selected_option")
         found[block_id] = str((chosen or {}).get("value") if chosen else entered.get("value") or "")
     return found

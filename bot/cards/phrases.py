@@ -1,12 +1,17 @@
 """How plans, steps, times and differences are said. Plain text; whoever shows it makes it inert."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from bot.cards.blocks import escape
 from bot.times.windows import next_opening, passed_over
 from bot.times.zones import spoken
+from bot.untrusted import clip
 from storage.config import SignoffConfig
-from storage.contract.spec import PlanSpec, Schedule, StepSpec
+from storage.contract.grouping import Find
+from storage.contract.saying import short
+from storage.contract.spec import FailureAction, PlanSpec, Schedule, StepSpec
 from storage.contract.states import PlanState, StepState
 from storage.errors import BadTime
 from storage.reading.plan_view import PlanView, StepView
@@ -17,13 +22,12 @@ OUTCOMES = {
     "rolled_back": "failed, and rolled back",
     "incomplete": "done, but incomplete",
 }
-FAILURE = {
-    "ask": "ask a person",
-    "abort": "stop the plan",
-    "rollback": "roll back what was done",
-    "continue": "go on without it",
+FAILURE: dict[FailureAction, str] = {  # what follows when a step fails, in the reader's terms, everywhere
+    "ask": "asks a person",
+    "abort": "nothing else runs",
+    "rollback": "rolls back",
+    "continue": "goes on without it",
 }
-
 
 OURS = {
     "policy": "Policy",
@@ -34,9 +38,34 @@ OURS = {
 }
 
 
+MACHINES = {"token": "the machine {}", "hook": "the hook {}"}
+
+
 def doer(actor: str) -> str:
-    """Who did something: a person, or one of our own parts."""
-    return OURS.get(actor, f"<@{actor}>")
+    """Who did something: a person, one of our own parts, or a machine."""
+    kind, _, name = actor.partition(":")
+    return MACHINES[kind].format(escape(name)) if kind in MACHINES else OURS.get(actor, person(actor))
+
+
+def person(id_: str) -> str:
+    """Somebody of Slack as a mention; who came by another door (`terminal:ann`) by their name."""
+    door, known, name = id_.partition(":")
+    return f"<@{id_}>" if not known else f"{re.sub(r'[^a-zA-Z0-9._-]', '', name)} (at the {door})"
+
+
+def wisher(view: PlanView) -> str:
+    """Who asked for a plan: a person, or a machine in a person's name."""
+    return f"{doer(view.machine)}, for {person(view.requester)}," if view.machine else person(view.requester)
+
+
+def alarm_line(view: PlanView) -> str:
+    """How often a hook has called about it, and what it says: a quote, and nobody's instruction."""
+    if view.alarm is None:
+        return ""
+    times = f"said {view.alarm.count:,} time{'s' if view.alarm.count != 1 else ''}"
+    over = "" if view.alarm.open else ", over by now"
+    words = f": “{escape(clip(' '.join(view.alarm.words.split()), 200))}”" if view.alarm.words else ""
+    return f"{times}{over}{words}"
 
 
 def lasting(seconds: float) -> str:
@@ -49,15 +78,11 @@ def lasting(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def title(step: StepSpec) -> str:
-    return step.purpose or f"{step.worker}: {step.action}"
-
-
 def timing(step: StepSpec) -> str:
     """When a step may start, in the zone it was said in and in UTC."""
     schedule = step.schedule
     if schedule.not_before is None:
-        return f"after {', '.join(step.depends_on)}" if step.depends_on else "at once"
+        return f"after {', '.join(step.depends_on)}" if step.depends_on else "on approval"
     until = f", until {spoken(schedule.not_after, schedule.zone)}" if schedule.not_after else ""
     closed = f"; not on {', '.join(schedule.closed)}" if schedule.closed else ""
     late = {"finish": "", "ask": "; asks if it still runs then", "stop": "; stops if it still runs then"}
@@ -66,7 +91,7 @@ def timing(step: StepSpec) -> str:
 
 def standing(view: PlanView, now: datetime) -> str:
     """Where a plan stands, in a few words."""
-    return _standing(view, now) + (" (glass broken, to be reviewed)" if view.unreviewed else "")
+    return _standing(view, now) + (" (emergency override, to be reviewed)" if view.unreviewed else "")
 
 
 def _standing(view: PlanView, now: datetime) -> str:
@@ -78,9 +103,13 @@ def _standing(view: PlanView, now: datetime) -> str:
         PlanState.stalled: "needs an answer",
         PlanState.done: OUTCOMES.get(view.outcome, view.outcome),
         PlanState.rejected: "rejected",
-        PlanState.expired: "expired: nobody decided in time",
+        PlanState.expired: "closed: nobody decided" + _deadline(view),
         PlanState.cancelled: "cancelled",
     }[view.state]
+
+
+def _deadline(view: PlanView) -> str:
+    return f" by {spoken(view.expires_at, 'UTC')}" if view.expires_at else " in time"
 
 
 def _count(view: PlanView) -> str:
@@ -127,8 +156,31 @@ def waiting(step: StepView, now: datetime) -> str:
     return ""
 
 
+_PATH = re.compile(r"(?<![\w/.:-])/(?:[\w.+-]+/)+([\w.+-]+)")
+
+
+def placeless(text: str) -> str:
+    """The same without the folders of a server: whoever reads it knows things by their names."""
+    return _PATH.sub(r"\1", text)
+
+
+def first_clauses(said: str, room: int) -> str:
+    """As many of its first clauses as there is room for: a report says the main thing first."""
+    first, *rest = re.split(r"(?<=[,;.]) ", " ".join(said.split()))
+    for clause in rest:
+        if len(first) + len(clause) >= room:
+            break
+        first = f"{first} {clause}"
+    return clip(first.rstrip(",;."), 2 * room)
+
+
+SOON = 0.05  # seconds
+
+
 def took(step: StepView) -> str:
-    return lasting(step.took.total_seconds()) if isinstance(step.took, timedelta) else ""
+    """How long it took; nothing of what took no time worth a word."""
+    seconds = step.took.total_seconds() if isinstance(step.took, timedelta) else 0.0
+    return lasting(seconds) if seconds >= SOON else ""
 
 
 def openings(config: SignoffConfig, now: datetime) -> list[str]:
@@ -153,11 +205,11 @@ def openings(config: SignoffConfig, now: datetime) -> list[str]:
     return lines
 
 
-def differences(old: PlanSpec, new: PlanSpec) -> list[str]:
-    """What a revision changes, one line each."""
+def differences(old: PlanSpec, new: PlanSpec, find: Find = lambda step: None) -> list[str]:
+    """What a revision changes, one line each; `find` knows what an action promises."""
     before, after = ({step.id: step for step in spec.steps} for spec in (old, new))
     lines = [f"{key}: removed" for key in before if key not in after]
-    lines += [f"{key}: added ({title(step)})" for key, step in after.items() if key not in before]
+    lines += [f"{key}: added ({short(find(step), step)})" for key, step in after.items() if key not in before]
     for key in after:
         if key in before:
             lines += _step_differences(before[key], after[key])
@@ -180,10 +232,28 @@ def _step_differences(old: StepSpec, new: StepSpec) -> Iterator[str]:
             yield f"{new.id}: {name} {was} → {is_}"
     if old.depends_on != new.depends_on:
         yield f"{new.id}: waits for {', '.join(new.depends_on) or 'nothing'}"
-    fields = ["worker", "action", "success_criteria", "failure_action", "retries", "contract", "binding"]
-    for field in fields[:-1] if old.parameters != new.parameters else fields:  # the binding follows a name
-        if getattr(old, field) != getattr(new, field):
-            yield f"{new.id}: {field} changed"
+    yield from _other_differences(old, new)
+
+
+def _other_differences(old: StepSpec, new: StepSpec) -> Iterator[str]:
+    if old.failure_action != new.failure_action:
+        yield f"{new.id}: if it fails: {FAILURE[old.failure_action]} → {FAILURE[new.failure_action]}"
+    same = old.parameters == new.parameters  # the binding follows a name
+    for field, said in FIELDS.items():
+        if getattr(old, field) != getattr(new, field) and (same or field != "binding"):
+            yield f"{new.id}: {said} changed"
+
+
+REFRESHED = "brought up to date: "  # before a difference that the world made, and not a person
+# How a difference says what people cannot see on the card.
+FIELDS = {
+    "worker": "who does it",
+    "action": "what is done",
+    "success_criteria": "what counts as success",
+    "retries": "how often it is tried",
+    "contract": "what its action takes or promises",
+    "binding": "what its names stand for",
+}
 
 
 def _short(schedule: Schedule) -> str:
@@ -204,3 +274,11 @@ def cost(usd: float) -> str:
 
 def spent(step: StepView) -> str:
     return f" ({took(step)})" if took(step) else ""
+
+
+def altered(plan_id: int, why: str) -> str:
+    """In place of a plan whose stored words are not those on record."""
+    return (
+        f":rotating_light: What is stored of plan {plan_id} is not what was put on record: {why}. I do not "
+        "show it, and nothing of it is approved or started. Please tell an administrator."
+    )

@@ -1,9 +1,10 @@
 """Save as runbook: the button under a plan that went well, its form, and what came of it."""
 
 from bot.cards.blocks import Block, actions, button, escape, pack, plain, section
+from bot.cards.face.lines import subject
 from bot.cards.forms import modal
 from bot.cards.phrases import doer
-from bot.untrusted import clip, inert
+from bot.untrusted import clip, legible
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView
 
@@ -14,11 +15,11 @@ def save_button(view: PlanView) -> Block:
 
 
 def save_form(view: PlanView) -> Block:
-    goal = view.spec.goal if view.spec else view.text
+    goal = subject(view)
     about = section(f"*{escape(clip(goal, 300))}*\nNames, versions and numbers become slots of the runbook.")
     fields = [
         _input("name", "Name", "lower-case letters, digits and hyphens; it is asked for as: run NAME …"),
-        _input("title", "Title", "as people read it in lists", clip(inert(goal), 100)),
+        _input("title", "Title", "as people read it in lists", clip(legible(goal), 100)),
         _input("trigger", "Words that mean it", "besides its name; empty for none") | {"optional": True},
     ]
     return modal("save", "Save as runbook", "Save", {"p": view.id, "r": view.revision}, [about, *fields])

@@ -1,12 +1,17 @@
 """How a plan ended: the summary in its thread, and of a long plan the results as a file."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
 from bot.cards.blocks import Block, actions, button, escape, pack
-from bot.cards.phrases import OUTCOMES, lasting, overrode, spent, title
+from bot.cards.face.ended import numbered
+from bot.cards.face.lines import subject, title
+from bot.cards.face.running import counted, listed
+from bot.cards.phrases import OUTCOMES, lasting, overrode, placeless, spent, wisher
 from bot.cards.save_form import save_button
-from bot.cards.tasks import counted, goal
 from bot.planner.decision import progress
 from bot.planner.review.closing import told
-from bot.untrusted import clip, inert
+from bot.untrusted import clip, legible
 from storage.contract.states import StepState
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView, StepView
@@ -16,16 +21,17 @@ SIGNS = {StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:"}
 
 
 def summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
+    """How it ended, to whoever asked. What each step came to stands above it in the thread, a line each."""
     good = view.outcome == "succeeded"
     sign = ":white_check_mark:" if good else ":octagonal_sign:"
-    lines = [f"{sign} *{escape(goal(view))}*: {_outcome(view)}"]
+    lines = [
+        f"{sign} *{escape(subject(view))}*: {_outcome(view)} · {wisher(view).rstrip(',')}{overrode(view)}"
+    ]
     if view.spec and (said := told(progress(view))):
         lines.append(f"> {escape(said)}")
     if not good:
-        lines.append(f"Why: {escape(clip(view.reason, 500))}")
+        lines.append(f"Why: {escape(clip(numbered(view), 500))}")
     lines += _results(view)
-    approved = f"; {_names(view)} approved" if view.approved_by else ""
-    lines.append(f"<@{view.requester}> asked{approved}{overrode(view)}")
     again = actions(
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
     )
@@ -43,32 +49,44 @@ def results_file(view: PlanView) -> str:
 
 def results(view: PlanView) -> str:
     """What each step came to, to read as a file."""
-    lines = [f"{goal(view)}: {_outcome(view)}", ""]
+    lines = [f"{subject(view)}: {_outcome(view)}", ""]
     for number, step in enumerate(view.steps, 1):
-        lines.append(f"{number}. [{step.state}] {title(step.spec)}: {_said(step)}{spent(step)}")
-    return inert("\n".join(lines)) + "\n"
+        lines.append(f"{number}. [{listed(step)}] {title(view, step.spec)}: {_said(step)}{spent(step)}")
+    return legible("\n".join(lines)) + "\n"
 
 
 def _results(view: PlanView) -> list[str]:
-    """What each step came to; of a long plan what did not go well, and where the rest stands."""
+    """The result of an only step; of many what did not go well, and where all of it stands."""
+    if len(view.steps) == 1:
+        return [_line(view, view.steps[0], 1500)]
     if not lengthy(view):
-        return _lines(view)
+        return []  # a line each, above
     bad = [step for step in view.steps if step.state in {StepState.failed, StepState.unknown}]
     said = f"{len(view.steps)} steps: {counted(view.steps)}. Each of them stands in `{results_file(view)}`."
-    return [said, *(_line(step, 200) for step in bad[:4])]
+    return [said, *(_line(view, step, 200) for step in bad[:4])]
 
 
 def _lines(view: PlanView) -> list[str]:
-    return [_line(step, 300 if len(view.steps) > 1 else 1500) for step in view.steps]
+    return [_line(view, step, 300) for step in view.steps]
 
 
-def _line(step: StepView, longest: int) -> str:
+def _line(view: PlanView, step: StepView, longest: int) -> str:
     sign = SIGNS.get(step.state, ":white_circle:")
-    return f"{sign} {escape(clip(title(step.spec), 150))}: {escape(clip(_said(step), longest))}{spent(step)}"
+    name = escape(clip(title(view, step.spec), 150))
+    return f"{sign} {name}: {escape(clip(_said(step), longest))}{spent(step)}"
+
+
+def busy(spans: Sequence[tuple[datetime, datetime]]) -> float:
+    """For how many seconds something ran, by the clock on the wall: what ran together counts once."""
+    seconds, until = 0.0, datetime.min.replace(tzinfo=UTC)
+    for start, end in sorted(spans):
+        seconds += max(0.0, (end - max(start, until)).total_seconds())
+        until = max(until, end)
+    return seconds
 
 
 def _said(step: StepView) -> str:
-    return step.report.summary if step.report else "not run"
+    return placeless(step.report.summary) if step.report else "not run"
 
 
 def _outcome(view: PlanView) -> str:
@@ -77,11 +95,7 @@ def _outcome(view: PlanView) -> str:
     spans = [(step.started_at, step.ended_at) for step in view.steps if step.started_at and step.ended_at]
     if not spans:
         return ended
-    work = sum((end - start).total_seconds() for start, end in spans)
+    work = busy(spans)
     whole = (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds()
     waited = f" ({lasting(whole)} with waiting)" if whole > 2 * work + 5 else ""
     return f"{ended} in {lasting(work)}{waited}"
-
-
-def _names(view: PlanView) -> str:
-    return ", ".join(f"<@{user}>" for user in view.approved_by)

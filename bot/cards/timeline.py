@@ -7,8 +7,9 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw, ImageFont
 
-from bot.cards.phrases import lasting, title
-from bot.untrusted import clip, inert
+from bot.cards.face.lines import subject, title
+from bot.cards.phrases import lasting
+from bot.untrusted import clip, legible
 from storage.contract.states import StepState
 from storage.reading.plan_view import PlanView, StepView
 
@@ -19,6 +20,7 @@ INK, FAINT, PLANNED = "#1f2937", "#9ca3af", "#cbd5e1"
 COLOURS = {StepState.succeeded: "#16a34a", StepState.failed: "#dc2626", StepState.unknown: "#d97706"}
 ROOMY = 40  # a longer plan has narrow rows, and says only when its steps ran
 NARROW = 30
+THIN = 8  # pixels of what took next to no time
 
 
 @dataclass(frozen=True)
@@ -54,13 +56,14 @@ class Axis:
 
 
 def timeline(view: PlanView, typical: Mapping[str, float]) -> bytes:
-    """A PNG; `typical` are the seconds that each step was expected to take."""
+    """A PNG; `typical` are the seconds that steps were expected to take, of those that have run before."""
     rows = bars(view, typical)
     height = ROW if len(rows) <= ROOMY else NARROW
-    scale = axis([span for bar in rows for span in (bar.planned, bar.actual) if span])
+    spans = [span for bar in rows for span in (bar.planned, bar.actual) if span]
+    scale = axis(spans or [(view.created_at, view.created_at)])
     picture = Image.new("RGB", (WIDTH, TOP + height * len(rows) + 56), "white")
     draw = ImageDraw.Draw(picture)
-    _heading(draw, view)
+    _heading(draw, view, planned=any(bar.planned for bar in rows))
     for number, bar in enumerate(rows):
         _row(draw, bar, scale, TOP + height * number, height)
     _scale(draw, scale, TOP + height * len(rows))
@@ -78,7 +81,8 @@ def bars(view: PlanView, typical: Mapping[str, float]) -> list[Bar]:
         needs = [ends[key] for key in step.spec.depends_on if key in ends]
         start = max([origin, *needs, *filter(None, [step.spec.schedule.not_before])])
         ends[step.spec.id] = start + timedelta(seconds=typical.get(step.spec.id, 0.0))
-        made.append(_bar(step, None if step.undo else (start, ends[step.spec.id])))
+        known = step.spec.id in typical and not step.undo
+        made.append(_bar(view, step, (start, ends[step.spec.id]) if known else None))
     return made
 
 
@@ -104,23 +108,25 @@ def _joined(merged: Sequence[Span], longest: float) -> tuple[Span, ...]:
     return tuple(kept)
 
 
-def _bar(step: StepView, planned: Span | None) -> Bar:
+def _bar(view: PlanView, step: StepView, planned: Span | None) -> Bar:
     actual = (step.started_at, step.ended_at) if step.started_at and step.ended_at else None
-    expected = f"planned {lasting((planned[1] - planned[0]).total_seconds())}" if planned else "not planned"
+    expected = f" · planned {lasting((planned[1] - planned[0]).total_seconds())}" if planned else ""
     took = f"took {lasting(step.took.total_seconds())}" if step.took else f"{step.state}, not run"
     colour = COLOURS.get(step.state, FAINT)
     return Bar(
-        clip(inert(clip(title(step.spec), 200)).replace("\n", " "), 48),
-        f"{took} · {expected}",
+        clip(legible(clip(title(view, step.spec), 200)).replace("\n", " "), 48),
+        f"{took}{expected}",
         colour,
         planned,
         actual,
     )
 
 
-def _heading(draw: ImageDraw.ImageDraw, view: PlanView) -> None:
-    goal = view.spec.goal if view.spec else view.text
-    draw.text((EDGE, 24), clip(inert(clip(goal, 200)).replace("\n", " "), 90), INK, _font(26))
+def _heading(draw: ImageDraw.ImageDraw, view: PlanView, *, planned: bool) -> None:
+    goal = subject(view)
+    draw.text((EDGE, 24), clip(legible(clip(goal, 200)).replace("\n", " "), 90), INK, _font(26))
+    if not planned:
+        return  # there is one kind of bar
     draw.rectangle((EDGE, 68, EDGE + 28, 78), PLANNED)
     draw.text((EDGE + 38, 62), "planned", FAINT, _font(18))
     draw.rectangle((EDGE + 130, 68, EDGE + 158, 78), COLOURS[StepState.succeeded])
@@ -142,7 +148,8 @@ def _row(draw: ImageDraw.ImageDraw, bar: Bar, scale: Axis, y: int, height: int) 
 
 def _ends(scale: Axis, span: Span, top: int, bottom: int) -> tuple[float, int, float, int]:
     left, right = _x(scale, span[0]), _x(scale, span[1])
-    return left, top, max(right, left + 4), bottom  # what took no time must still be seen
+    left = min(left, WIDTH - EDGE - THIN)
+    return left, top, max(right, left + THIN), bottom  # what took no time must still be seen
 
 
 def _scale(draw: ImageDraw.ImageDraw, scale: Axis, y: int) -> None:

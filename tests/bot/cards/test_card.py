@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.cards.blocks import LIMIT, pack, size
-from bot.cards.card import card, simple
+from bot.cards.card import PLAINER, TEXT, WORDS, card
 from bot.cards.decision_form import decision_form
-from bot.cards.edit_form import edit_form, edit_page, pages
+from bot.cards.edit_form import edit_form, step_form
 from bot.cards.home import HomeFacts, home
 from bot.local.schema.limits import UPDATE_TEXT, check_home, check_message, check_view
 from bot.planner.runbooks import book as runbooks
@@ -22,7 +22,7 @@ from storage.contract.report import AnyReport
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Stop
 from storage.reading.plan_view import PlanView, StepView
-from tests.support.fakes import NOW, demo_config, real_contracts, step, undo
+from tests.support.fakes import DEPLOY, NOW, contract, demo_config, real_contracts, step, undo
 from tests.support.samples.cards import (
     EVIL,
     HUGE,
@@ -38,6 +38,10 @@ from tests.support.samples.cards import (
 SITE = "https://team.slack.com/"
 BOOKS = runbooks.read((runbooks.SHIPPED,))
 CATALOGUE = Catalogue(real_contracts())
+VERSIONED = {"type": "object", "properties": {"service": {"type": "string"}, "version": {"type": "string"}}}
+IS = "{service} is {version}"
+DEPLOYS = contract("deploy", parameters=VERSIONED, says="*Deploy* {service} *{version}*", leaves=IS)
+PLANNERS = "Why, in the planner's words: “Run the tests”"
 
 
 # Slack takes it
@@ -52,7 +56,7 @@ def test_slack_takes_the_card_of_every_state(state):
 
 def test_slack_takes_the_card_of_a_plan_that_is_still_being_made():
     view = replace(plan_view(state=PlanState.planning), revision=0, spec=None, steps=())
-    for text, blocks in (card(view, NOW), simple(view, NOW)):
+    for text, blocks in (card(view, NOW), card(view, NOW, plainness=WORDS)):
         check_message(text, blocks, most_text=UPDATE_TEXT)
 
 
@@ -160,11 +164,12 @@ def test_any_plan_fits_into_slack_and_pings_nobody(seed):
     check_home(shown)
     check_view(review)
     check_view(edit_form(view, view.spec, CATALOGUE))
-    for number in range(len(pages(view.spec, CATALOGUE))):
-        check_view(edit_page(view, view.spec, CATALOGUE, number))
-        assert len(json.dumps(edit_page(view, view.spec, CATALOGUE, number))) < 65_000  # one frame of an ack
+    for number in range(len(view.spec.steps)):
+        made = step_form(view, view.spec, CATALOGUE, number, {})
+        check_view(made)
+        assert len(json.dumps(made)) < 65_000  # one frame of an ack
     said = list(islice(messages(replace(view, steps=view.steps[:1]), view.text), 3, None))
-    said += [card(view, NOW), card(view, NOW, workers=False), simple(view, NOW)]
+    said += [card(view, NOW), card(view, NOW, workers=False), card(view, NOW, plainness=PLAINER)]
     for fallback, blocks in said:
         check_message(fallback, blocks, most_text=UPDATE_TEXT)
         assert size(blocks) <= LIMIT
@@ -193,19 +198,41 @@ def test_foreign_words_mention_nobody_in_the_fallback_text():
 
 # buttons
 
+ROWS = {
+    PlanState.planning: ["details"],
+    PlanState.proposed: ["approve", "edit", "reject", "details"],
+    PlanState.approved: ["cancel", "details"],
+    PlanState.stalled: ["cancel", "details"],
+    PlanState.done: ["again", "save", "details"],
+}
+
 
 @pytest.mark.parametrize("state", PlanState)
-def test_a_card_can_be_decided_only_while_it_is_proposed(state):
-    wanted = ["approve", "edit", "reject"] if state == PlanState.proposed else []
-    view = plan_view(state=state)
+@pytest.mark.parametrize("plainness", [0, PLAINER])
+def test_the_buttons_are_those_of_where_the_plan_stands(state, plainness):
+    view = plan_view(state=state, outcome="succeeded")
 
-    assert buttons(card(view, NOW)[1]) == wanted
-    assert buttons(simple(view, NOW)[1]) == wanted
+    assert buttons(card(view, NOW, plainness=plainness)[1]) == ROWS.get(state, ["details"])
+
+
+def test_a_plan_that_failed_is_tried_again_and_makes_no_runbook():
+    view = plan_view(state=PlanState.done, outcome="failed")
+
+    assert buttons(card(view, NOW)[1]) == ["again", "details"]
+
+
+def test_words_alone_can_decide_nothing_and_say_where_to():
+    text, blocks = card(plan_view(), NOW, plainness=WORDS)
+
+    assert blocks == []
+    assert "1.  *Deploy* a · on approval\n*If it fails:* asks a person" in text
+    assert text.endswith("To decide, open my home tab.")
 
 
 def test_a_button_names_plan_revision_and_digest():
     view = plan_view()
-    value = json.loads(card(view, NOW)[1][-1]["elements"][0]["value"])
+    row = next(block for block in card(view, NOW)[1] if block["type"] == "actions")
+    value = json.loads(row["elements"][0]["value"])
 
     assert value == {"p": 1, "r": 1, "d": view.digest[:16]}
     assert value == json.loads(pack(1, 1, view.digest))
@@ -214,12 +241,41 @@ def test_a_button_names_plan_revision_and_digest():
 # what it says
 
 
-def test_a_card_says_who_must_still_approve_and_why():
-    blocks = json.dumps(card(plan_view(), NOW)[1], ensure_ascii=False)
+def test_a_card_is_made_of_blocks_that_every_slack_knows_and_none_folds():
+    for state in PlanState:
+        kinds = {block["type"] for block in card(plan_view(state=state, outcome="failed"), NOW)[1]}
 
-    assert "*Risk: high* — it changes a" in blocks
-    assert "1 more needed, from <@UBOB>; <@UANN> asked and may not approve" in blocks
-    assert "revision 1 · digest" in blocks
+        assert kinds <= {"section", "context", "actions"}
+
+
+def test_every_section_of_a_card_is_kept_open():
+    sections = [block for block in card(plan_view(), NOW)[1] if block["type"] == "section"]
+
+    assert sections
+    assert all(block["expand"] is True for block in sections)
+
+
+def test_a_card_says_what_it_does_how_risky_it_is_and_who_can_approve():
+    assert shown(plan_view(StepView(step("s1", DEPLOY))))[0] == (
+        "*Deploy a?*\n*High risk* · it changes a · <@UBOB> can approve"
+    )
+
+
+def test_a_card_says_who_has_approved_and_how_many_are_missing():
+    view = plan_view(needed=2, approvers=("UBOB", "UCAROL"), approved_by=("UBOB",), held=(("UBOB",),))
+
+    assert "1 of 2: <@UBOB> approved, 1 more of <@UCAROL> needed" in shown(view)[0]
+
+
+@pytest.mark.parametrize("note", ["", "from the runbook “Deploy”. No.", "planned by claude. “A”. B."])
+def test_whoever_planned_it_is_told_in_details_only(note):
+    assert "planned by" not in str(card(plan_view(StepView(step("s1", DEPLOY)), note=note), NOW))
+
+
+def test_the_wish_stands_below_in_the_requesters_words():
+    (below,) = [block for block in card(plan_view(), NOW)[1] if block["type"] == "context"]
+
+    assert below["elements"][0]["text"] == "<@UANN> asked: “deploy a” · about 1 min · plan 1"
 
 
 def test_a_card_says_that_no_workers_are_there():
@@ -242,7 +298,79 @@ def test_a_card_links_to_the_plan_that_holds_what_a_step_touches():
     assert "<https://x.slack.com/archives/C1/p1700000000000100|plan 7>" in blocks
 
 
-def test_the_planners_note_is_marked_as_one():
-    _, blocks = card(plan_view(note="I chose canary"), NOW)
+def test_the_difference_stands_directly_above_the_buttons():
+    blocks = card(plan_view(changes=("step 1: at once → Wed 02:00",), revision=2), NOW)[1]
 
-    assert "Planner's note: I chose canary" in json.dumps(blocks)
+    assert blocks[-3]["text"]["text"] == "<@UBOB> *changed* step 1: at once → Wed 02:00"
+    assert blocks[-2]["type"] == "actions"
+
+
+def test_how_the_wish_was_read_stands_on_the_card():
+    assert "Read “depoly” as deploy" in shown(plan_view(notes=("Read “depoly” as deploy",)))
+
+
+def test_verdicts_stand_on_the_card_and_bad_news_first_and_bold():
+    found = StepView(step("s1"), found=("image found", "!only 2 kB free"))
+
+    assert "*Checked:* *only 2 kB free* · image found" in shown(plan_view(found))[2]
+
+
+def test_changes_that_nobody_tried_on_are_named():
+    steps = [
+        StepView(step(f"s{n}", DEPLOY), preview="x" * (n == 0), found=("fine",) * (n == 0)) for n in range(4)
+    ]
+
+    assert "*Checked:* fine · not checked: 2–4" in shown(plan_view(*steps))[2]
+
+
+def test_while_previews_are_made_there_is_no_approve():
+    view = plan_view(StepView(step("s1"), previewing=True))
+    text, blocks = card(view, NOW)
+
+    assert buttons(blocks) == ["edit", "reject", "details"]
+    assert "*Checking* what it would do… _Approve_ appears here with the result." in shown(view)[2]
+    assert "Checking what it would do… Approve appears here with the result." in text
+
+
+def test_the_text_alone_has_the_whole_decision():
+    text, _ = card(plan_view(StepView(step("s1", DEPLOY, failure_action="abort"))), NOW)
+
+    assert text == (
+        "Deploy a? High risk · it changes a · <@UBOB> can approve. "
+        "1. Deploy a · on approval. "
+        "If it fails: nothing else runs. <@UANN> asked: “deploy a”. about 1 min. plan 1."
+    )
+    assert len(text) <= TEXT
+
+
+# A planner that lies
+
+
+def test_a_deploy_is_called_a_deploy_whatever_the_planner_calls_it():
+    lie = step("s1", DEPLOYS, purpose="Run the tests", parameters={"service": "a", "version": "v2"})
+    for state in PlanState:
+        view = plan_view(StepView(lie), goal="Run the tests", state=state, outcome="succeeded")
+        view = replace(view, contracts={("ops", "deploy"): DEPLOYS})
+        for plainness in (0, PLAINER, WORDS):
+            text, blocks = card(view, NOW, plainness=plainness)
+
+            assert "Run the tests" not in text + json.dumps(blocks)
+            assert "eploy" in text or "a is v2" in text
+
+
+def test_every_other_surface_calls_a_deploy_a_deploy_too():
+    lie = step("s1", DEPLOYS, purpose="Run the tests", parameters={"service": "a", "version": "v2"})
+    failed = StepView(lie, state=StepState.failed, choices=("retry", "abort"), report=AnyReport.failed("no"))
+    view = replace(plan_view(failed, goal="Run the tests"), contracts={("ops", "deploy"): DEPLOYS})
+    said = [*islice(messages(view), 4, None)]
+    scene = HomeFacts([view], [view], [], BOOKS, demo_config(), NOW, lambda _: "")
+    said += [("", [home("UBOB", "D0BOB", scene), decision_form(view, "D0BOB", NOW)])]
+    said += [("", [edit_form(view, view.spec, Catalogue([DEPLOYS]))])]
+
+    for text, blocks in said:
+        told = (text + json.dumps(blocks, ensure_ascii=False)).replace(PLANNERS, "")
+        assert "Run the tests" not in told
+
+
+def shown(view: PlanView) -> list[str]:
+    return [block["text"]["text"] for block in card(view, NOW)[1] if block["type"] == "section"]

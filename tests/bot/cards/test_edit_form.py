@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from bot.cards.edit_form import edit_form, edit_page, edited, field_errors, pages
+from bot.cards.edit_form import edit_form, edited, field_errors, step_form
 from bot.cards.forms import read_values, reject_form
 from bot.cards.phrases import differences
 from bot.local.people.inputs import mistakes, state_values
 from bot.local.schema.limits import check_view
+from bot.planner import planning
 from bot.planner.prepare import prepare
-from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
 from storage.contract.spec import PlanSpec, Schedule
 from storage.errors import Issue
@@ -28,7 +28,7 @@ VIEW = plan_view(*(StepView(found) for found in PLANNED.steps))
 def room(lite):
     """A deploy whose edit form ANN has open."""
     found = Room(lite)
-    made = runbooks.plan("deploy auth-service v2.1.4 to production", found.bot.runbooks, demo_config()).spec
+    made = planning.plan("deploy auth-service v2.1.4 to production", found.bot.runbooks, demo_config()).spec
     found.proposed(prepare(made, CATALOGUE, demo_config(), NOW), terms(), real_contracts())
     found.clicks("ANN", "edit")
     return found
@@ -38,24 +38,69 @@ def fields(room: Room) -> dict[str, dict[str, object]]:
     return {block["block_id"]: block["element"] for block in room.opened[-1]["blocks"] if "element" in block}
 
 
-def test_fields_are_typed_by_the_actions_schemas_and_the_inventory(room):
-    check_view(room.opened[-1])
+def test_the_first_screen_has_what_people_come_for_and_at_most_eight_fields(room):
+    form = room.opened[-1]
+    check_view(form)
 
     found = fields(room)
 
+    assert [*found] == [
+        "when:deploy", "param:deploy:version", "param:deploy:strategy", "fails:deploy", "leave_out", "next",
+        "words",
+    ]  # fmt: skip
+    assert found["when:deploy"]["focus_on_load"] is True
     assert found["param:deploy:strategy"]["type"] == "static_select"
-    assert [o["value"] for o in found["param:backup:restore_test"]["options"]] == ["true", "false"]
-    assert found["param:test:test_suite"]["initial_option"]["value"] == "full"
     assert found["param:deploy:version"]["type"] == "plain_text_input"
-    assert [o["text"]["text"] for o in found["place:test"]["options"]] == [
+    assert [(o["value"], o["description"]["text"]) for o in found["leave_out"]["options"]] == [
+        ("test", "then this is not looked at before step 2"),
+        ("backup", "then this is not done before step 3"),
+    ]
+
+
+def test_another_step_comes_next_with_what_was_changed_before(room):
+    assert room.fills("ANN", {"param:deploy:strategy": "canary", "next": "2"}) == {}
+    assert room.view().revision == 1, "nothing is made on the way"
+    check_view(room.opened[-1])
+    found = fields(room)
+    assert [o["value"] for o in found["param:backup:restore_test"]["options"]] == ["true", "false"]
+    assert [o["text"]["text"] for o in found["place:backup"]["options"]] == [
         "Place 1", "Place 2", "Place 3", "Remove this step"
     ]  # fmt: skip
-    assert "add" in found
+    assert room.fills("ANN", {"param:backup:restore_test": "true"}) == {}
+
+    assert room.view().changes == (
+        "backup: restore_test False → True",
+        "deploy: strategy blue_green → canary",
+    )
+
+
+def test_an_error_of_an_earlier_screen_stands_where_the_person_looks(room):
+    room.fills("ANN", {"when:deploy": "teatime", "next": "2"})
+    errors = room.fills("ANN", {"param:backup:restore_test": "true"})
+
+    assert [*errors] == ["when:backup"]
+    assert errors["when:backup"].startswith("I do not understand the time")
+
+
+def test_saving_without_a_change_closes_the_form(room):
+    assert room.fills("ANN", {}) == {}
+
+    assert room.view().revision == 1
+
+
+@pytest.mark.parametrize("said", ["0", "4", "x", "-1"])
+def test_a_step_that_there_is_not_is_said_at_its_field(room, said):
+    form = room.opened[-1]
+    typed = {"element": {"type": "plain_text_input", "action_id": "value"}}
+    blocks = [block | typed if block.get("block_id") == "next" else block for block in form["blocks"]]
+    room.opened.append(form | {"blocks": blocks})
+
+    assert room.fills("ANN", {"next": said}) == {"next": "Please name a step by its number, 1 to 3."}
 
 
 def test_a_number_is_asked_for_as_one(lite):
     room = Room(lite)
-    made = runbooks.plan(
+    made = planning.plan(
         "scale auth-service to 5 replicas in production", room.bot.runbooks, demo_config()
     ).spec
     room.proposed(prepare(made, CATALOGUE, demo_config(), NOW), terms(), real_contracts())
@@ -70,11 +115,12 @@ def test_a_number_is_asked_for_as_one(lite):
 @pytest.mark.parametrize(
     ("values", "changes"),
     [
-        ({"place:backup": "remove"}, ("backup: removed", "deploy: waits for test")),
-        ({"param:backup:restore_test": "true"}, ("backup: restore_test False → True",)),
+        ({"leave_out": ["backup"]}, ("backup: removed", "deploy: waits for test")),
+        ({"words": "skip the backup"}, ("backup: removed", "deploy: waits for test")),
         ({"param:deploy:strategy": "canary"}, ("deploy: strategy blue_green → canary",)),
         ({"when:deploy": "2AM EST"}, ("deploy: at once → Mon 16 Nov 02:00 EST (07:00 UTC)",)),
-        ({"add": "run the full tests on staging"}, ("test-2: added (Run the full tests on staging)",)),
+        ({"fails:deploy": "continue"}, ("deploy: if it fails: rolls back → goes on without it",)),
+        ({"words": "run the full tests on staging"}, ("test-2: added (Run all tests on staging)",)),
     ],
 )  # fmt: skip
 def test_each_kind_of_change_makes_a_revision(room, values, changes):
@@ -85,13 +131,16 @@ def test_each_kind_of_change_makes_a_revision(room, values, changes):
 
 
 @pytest.mark.parametrize(
-    ("values", "order"),
-    [({"place:test": "3"}, ["backup", "deploy", "test"]),
-     ({"place:deploy": "1"}, ["deploy", "test", "backup"]),
-     ({"place:test": "2", "place:backup": "1"}, ["backup", "test", "deploy"])],
+    ("places", "order"),
+    [({"test": "3"}, ["backup", "deploy", "test"]),
+     ({"deploy": "1"}, ["deploy", "test", "backup"]),
+     ({"test": "2", "backup": "1"}, ["backup", "test", "deploy"])],
 )  # fmt: skip
-def test_steps_are_put_in_another_order(room, values, order):
-    room.fills("ANN", values)
+def test_steps_are_put_in_another_order(room, places, order):
+    room.fills("ANN", {"next": "1"})
+    for key, following in (("test", "2"), ("backup", "3"), ("deploy", "")):
+        moved = {f"place:{key}": places[key]} if key in places else {}
+        room.fills("ANN", moved | ({"next": following} if following else {}))
 
     steps = [found.spec for found in room.view().steps]
     assert [step.id for step in steps] == order
@@ -100,12 +149,12 @@ def test_steps_are_put_in_another_order(room, values, order):
 
 def test_errors_stand_at_their_fields_and_nothing_changes(room):
     errors = room.fills("ANN", {"when:deploy": "teatime", "param:deploy:version": "newest"})
-    unknown = room.fills("ANN", {"add": "sing a song"})
-    everything = room.fills("ANN", {f"place:{key}": "remove" for key in ("test", "backup", "deploy")})
+    unknown = room.fills("ANN", {"words": "sing a song"})
+    everything = room.fills("ANN", {"leave_out": ["test", "backup"], "words": "drop step 1"})
 
     assert errors["when:deploy"].startswith("I do not understand the time")
     assert "newest" in errors["param:deploy:version"]
-    assert unknown["add"].startswith("I have no runbook for that")
+    assert unknown["words"].startswith("I have no runbook for that")
     assert "at least one step" in next(iter(everything.values()))
     assert room.view().revision == 1
 
@@ -178,7 +227,9 @@ def test_a_form_changes_a_parameter():
 def test_a_field_that_its_action_does_not_require_may_be_left_empty():
     contract = CATALOGUE.find(PLANNED.steps[0])
     optional = {
-        block["block_id"] for block in edit_form(VIEW, PLANNED, CATALOGUE)["blocks"] if block.get("optional")
+        block["block_id"]
+        for block in step_form(VIEW, PLANNED, CATALOGUE, 0, {})["blocks"]
+        if block.get("optional")
     }
     emptied = {name: "" for name in optional if name.startswith("param:step-1:")}
     new = prepare(edited(PLANNED, emptied, CATALOGUE), CATALOGUE, demo_config(), NOW)
@@ -189,10 +240,9 @@ def test_a_field_that_its_action_does_not_require_may_be_left_empty():
 
 
 def test_a_name_from_the_inventory_is_chosen_not_typed():
-    form = edit_form(VIEW, PLANNED, CATALOGUE)
-    fields = {
-        block["block_id"]: block["element"]["type"] for block in form["blocks"] if block["type"] == "input"
-    }
+    forms = [step_form(VIEW, PLANNED, CATALOGUE, number, {}) for number in (1, 2)]
+    shown = [block for form in forms for block in form["blocks"] if block["type"] == "input"]
+    fields = {block["block_id"]: block["element"]["type"] for block in shown}
 
     assert fields["param:step-2:database"] == "static_select"
     assert fields["param:step-3:version"] == "plain_text_input"
@@ -202,7 +252,7 @@ def test_a_time_that_was_given_as_an_instant_is_not_shown_as_now():
     steps = (step("s1", schedule={"not_before": NOW + timedelta(hours=2)}),)
     form = edit_form(VIEW, plan_spec(*steps), Catalogue([]))
 
-    assert form["blocks"][1]["element"]["initial_value"] != "now"
+    assert form["blocks"][0]["element"]["initial_value"] != "now"
 
 
 def test_slack_takes_a_form_with_a_very_long_parameter():
@@ -216,7 +266,8 @@ def test_slack_takes_a_form_with_a_very_long_parameter():
 @pytest.mark.parametrize("count", [3, 50, 120, 200])
 def test_every_step_of_a_long_plan_can_be_edited_moved_and_removed(count):
     spec = plan_spec(*(PLANNED.steps[0].model_copy(update={"id": f"s{n}"}) for n in range(count)))
-    forms = [edit_page(VIEW, spec, CATALOGUE, number) for number in range(len(pages(spec, CATALOGUE)))]
+    check_view(edit_form(VIEW, spec, CATALOGUE))
+    forms = [step_form(VIEW, spec, CATALOGUE, number, {}) for number in range(count)]
     for form in forms:
         check_view(form)
         assert edited(spec, submitted(form), CATALOGUE) == spec
@@ -231,9 +282,9 @@ def test_every_step_of_a_long_plan_can_be_edited_moved_and_removed(count):
     [
         ("steps[2].parameters.version", "param:step-3:version"),
         ("steps[2].schedule", "when:step-3"),
-        ("steps[0].worker", "when:step-1"),
-        ("steps", "when:step-1"),
-        ("rollback[0].parameters.x", "when:step-1"),
+        ("steps[0].worker", "when:step-3"),
+        ("steps", "when:step-3"),
+        ("rollback[0].parameters.x", "when:step-3"),
     ],
 )
 def test_a_problem_stands_at_its_field(path, field):
@@ -245,7 +296,7 @@ def test_a_problem_stands_at_its_field(path, field):
 def test_two_problems_of_one_field_are_both_said():
     values = submitted(edit_form(VIEW, PLANNED, CATALOGUE))
     found = field_errors(
-        [Issue("x", "steps[0].schedule", text) for text in ("One.", "Two.")], PLANNED, values
+        [Issue("x", "steps[2].schedule", text) for text in ("One.", "Two.")], PLANNED, values
     )
 
-    assert found == {"when:step-1": "One. Two."}
+    assert found == {"when:step-3": "One. Two."}

@@ -64,7 +64,7 @@ def test_a_review_that_asks_adds_its_advice_and_neither_asks_nor_calls_twice(roo
     assert "Free some space. Please answer above, where it failed." in text
     assert "subteam" not in str(blocks)
     assert [block["type"] for block in blocks] == ["section"]
-    assert "<!subteam^S0ONCALL> How shall it go on?" in told(room, "S0ONCALL")[0]
+    assert told(room, "S0ONCALL")[0].startswith("<!subteam^S0ONCALL>  *Back up a failed:*")
 
 
 def told(room: Room, on_call: str = "", **more: bool) -> tuple[str, list[str]]:
@@ -79,29 +79,48 @@ def told(room: Room, on_call: str = "", **more: bool) -> tuple[str, list[str]]:
     return said, [made["action_id"] for b in blocks if b["type"] == "actions" for made in b["elements"]]
 
 
-def test_the_cause_comes_first_then_how_things_stand_then_the_advice_then_the_question(room):
+def test_the_cause_comes_first_then_what_is_true_then_the_advice_then_each_choice_in_its_own_words(room):
     said, buttons = told(room)
 
     lines = said.splitlines()
-    assert lines[0] == ":x: *Back up a* failed: disk full (0.0 s)"
-    assert lines[1] == "*How things stand:* done: Check a; not run: Deploy a."
-    assert "*Roll Back would:* ops: restore" in lines
+    assert lines[:2] == [
+        "<@BOB> <@ANN>  *Back up a failed:* disk full",
+        "Done: Check a. Not run: Deploy a. The plan waits for an answer.",
+    ]
     assert "• add a disk" in lines
-    assert lines[-1] == "How shall it go on? Nothing runs until somebody answers."
+    assert lines[-5:] == [
+        "*Try Again*: runs it once more",
+        "*Go On Without It*: goes on without “Back up a”; somebody approves that first",
+        "*Roll Back*: undoes what was done: Restore a",
+        "*I Did It*: you did it by hand, and say what came of it",
+        "*Stop*: ends the plan; nothing else runs",
+    ]
     assert buttons == [
         "answer_retry", "answer_skip", "answer_rollback", "answer_take_over", "answer_abort",
     ]  # fmt: skip
 
 
-def test_the_group_on_call_is_mentioned_by_the_question_and_not_by_its_answer(room):
+def test_whoever_is_on_call_is_called_by_the_question_and_nobody_by_its_answer(room):
     assert told(room, "S0ONCALL")[0].count("<!subteam^S0ONCALL>") == 1
+    assert "<@BOB>" not in told(room, "S0ONCALL")[0]
 
     room.clicks("BOB", "answer_abort", "save")
 
     said, buttons = told(room, "S0ONCALL")
     assert "subteam" not in said
     assert buttons == []
-    assert ":speech_balloon: <@BOB> said to stop here" in said
+    assert "<@BOB> chose *Stop* · <!date^" in said
+
+
+def test_going_on_without_it_answers_the_question_and_says_who_decides_next(room):
+    room.clicks("BOB", "answer_skip", "save")
+
+    said, buttons = told(room)
+    assert buttons == []
+    assert "<@BOB> chose *Go On Without It*" in said
+    assert "<@CAROL>, please approve the changed plan" in said
+    answer = [event for event in room.store.events(room.view().id) if event.verb == "answer"][-1]
+    assert (answer.actor, answer.data["step"], answer.data["choice"]) == ("BOB", "save", "skip")
 
 
 @pytest.mark.parametrize("group", ["S0ONCALL|x", "@here", "<!here>", "U0BOB", "s0"])
@@ -154,7 +173,7 @@ def test_a_step_that_a_person_took_over_counts_as_done_with_their_words_on_recor
     assert (answer.actor, answer.data["choice"], answer.data["text"]) == (
         "BOB", "take_over", "copied the disk by hand"
     )  # fmt: skip
-    assert "<@BOB> said that they did it by hand: “copied the disk by hand”" in told(room)[0]
+    assert "<@BOB> chose *I Did It*: “copied the disk by hand”" in told(room)[0]
     assert claim(room.store, view.id, "go") is not None
 
 
@@ -227,7 +246,7 @@ def test_guidance_is_offered_where_a_planner_can_follow_it_and_its_words_are_kep
         "use the other disk",
     )
     assert room.store.to_review() == [(room.view().id, answer.seq)]
-    assert "<@ANN> said how it shall go on: “use the other disk”" in told(room)[0]
+    assert "<@ANN> chose *Tell It How*: “use the other disk”" in told(room)[0]
 
 
 def test_a_form_knows_what_later_steps_take_from_a_report():

@@ -47,7 +47,7 @@ def test_a_time_is_said_with_its_end():
 
 def test_a_step_without_a_time_says_what_it_waits_for():
     assert timing(step("s2", depends_on=("s0", "s1"))) == "after s0, s1"
-    assert timing(step("s1")) == "at once"
+    assert timing(step("s1")) == "on approval"
 
 
 def changed(**fields: Any) -> list[str]:
@@ -62,12 +62,12 @@ def changed(**fields: Any) -> list[str]:
         ({"parameters": {"service": "b"}}, "s1: service a → b"),
         ({"parameters": {}}, "s1: service a → None"),
         ({"schedule": {"not_before": NOW}}, "s1: at once → Sun 15 Nov 23:00 UTC"),
-        ({"failure_action": "abort"}, "s1: failure_action changed"),
+        ({"failure_action": "abort"}, "s1: if it fails: asks a person → nothing else runs"),
         ({"depends_on": ["s2"]}, "s1: waits for s2"),
-        ({"retries": {"attempts": 1}}, "s1: retries changed"),
-        ({"success_criteria": ["x"]}, "s1: success_criteria changed"),
-        ({"worker": "x"}, "s1: worker changed"),
-        ({"action": "x"}, "s1: action changed"),
+        ({"retries": {"attempts": 1}}, "s1: how often it is tried changed"),
+        ({"success_criteria": ["x"]}, "s1: what counts as success changed"),
+        ({"worker": "x"}, "s1: who does it changed"),
+        ({"action": "x"}, "s1: what is done changed"),
         ({"id": "s9"}, "s1: removed"),
     ],
 )
@@ -76,10 +76,13 @@ def test_a_difference_is_said(fields, line):
 
 
 def test_added_removed_and_reordered_steps_are_said():
-    one, two, three = (step(f"s{number}", purpose=f"do {number}") for number in (1, 2, 3))
+    one, two, three = (step(f"s{number}") for number in (1, 2, 3))
 
     assert differences(plan_spec(one, two), plan_spec(two, one)) == ["the order of the steps changed"]
-    assert differences(plan_spec(one, two), plan_spec(two, three)) == ["s1: removed", "s3: added (do 3)"]
+    assert differences(plan_spec(one, two), plan_spec(two, three)) == [
+        "s1: removed",
+        "s3: added (ops: check)",
+    ]
 
 
 @pytest.mark.parametrize(

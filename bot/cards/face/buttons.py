@@ -1,0 +1,50 @@
+"""The buttons of a card, by where its plan stands. What each does is for `bot.inbox.clicks` to say."""
+
+from bot.cards.blocks import Block, actions, button, pack, plain
+from bot.cards.escalation import undoable, update_button, updating
+from storage.contract.states import PlanState
+from storage.reading.plan_view import PlanView
+
+CANCELLING = {
+    "title": plain("Cancel this plan"),
+    "text": {
+        "type": "mrkdwn",
+        "text": "Steps that wait do not start. A step that runs is told to stop; what is done stays done.",
+    },
+    "confirm": plain("Cancel Plan"),
+    "deny": plain("Keep It"),
+}
+
+
+def buttons(view: PlanView, *, approvable: bool) -> list[Block]:
+    """One row, the likeliest first and Details last: on a phone it takes two."""
+    value = pack(view.id, view.revision, view.digest)
+    row = _of_state(view, value, approvable=approvable)
+    return [actions(_name(view), *row, button("Details", "details", value))] if view.spec else []
+
+
+def _of_state(view: PlanView, value: str, *, approvable: bool) -> list[Block]:
+    if view.state == PlanState.proposed:
+        yes = [button("Approve", "approve", value, "primary")] if approvable else []
+        renew = [update_button(view)] if view.outdated else []
+        return [*yes, *renew, button("Edit", "edit", value), button("Reject", "reject", value)]
+    if view.state in {PlanState.approved, PlanState.stalled}:
+        return [] if view.cancelled_by else _under_way(view, value)
+    if view.state == PlanState.done and view.outcome == "succeeded":
+        back = [button("Roll Back", "back", value)] if undoable(view) else []
+        return [button("Do It Again", "again", value), *back, button("Save as Runbook", "save", value)]
+    return [button("Try Again", "again", value)] if view.state == PlanState.done else []
+
+
+def _under_way(view: PlanView, value: str) -> list[Block]:
+    later = view.state == PlanState.approved and any(step.movable for step in view.steps)
+    return [
+        *(row["elements"][0] for row in updating(view)),
+        button("Cancel", "cancel", value) | {"confirm": CANCELLING},
+        *([button("Move Later", "later", value)] if later else []),
+    ]
+
+
+def _name(view: PlanView) -> str:
+    kind = "decide" if view.state == PlanState.proposed else "plan"
+    return f"{kind}_{view.id}_r{view.revision}"

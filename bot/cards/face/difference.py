@@ -1,0 +1,47 @@
+"""What a revision changes, as it stands directly above Approve. Pure."""
+
+import re
+from datetime import UTC, datetime
+
+from bot.cards.blocks import escape
+from bot.cards.face.lines import when, within
+from bot.cards.phrases import REFRESHED
+from storage.contract.spec import PlanSpec, Schedule
+from storage.reading.plan_view import PlanView
+
+CHANGED = 500  # characters of differences; all of them stand in Details
+EVER = datetime.min.replace(tzinfo=UTC)
+_ZONED = re.compile(r" \(\d\d:\d\d UTC\)")  # a time in UTC, too: that stands in Details
+
+
+def changed(view: PlanView) -> list[str]:
+    """The difference to the revision before: what was is struck, what is is bold."""
+    if not view.changes or view.spec is None:
+        return []
+    author = "The planner" if view.author == "planner" else f"<@{view.author}>"
+    plain = [change.removeprefix(REFRESHED) for change in view.changes]
+    told = "; ".join(_difference(change, view.spec) for change in within(plain, CHANGED))
+    did = "brought it up to date:" if view.changes[0].startswith(REFRESHED) else "changed"
+    return [f"{author} *{did}* {told}"]
+
+
+def _difference(change: str, spec: PlanSpec) -> str:
+    """As people point at it: by the number of its step, where it has one."""
+    key, _, rest = change.partition(": ")
+    known = {step.id: number for number, step in enumerate(spec.steps)}
+    if key not in known:
+        return escape(change)
+    before, arrow, after = _ZONED.sub("", rest).rpartition(" → ")
+    said = f"{_struck(before, spec, known[key])} → *{escape(after)}*" if arrow else escape(rest)
+    return f"step {known[key] + 1}: {said}"
+
+
+def _struck(before: str, spec: PlanSpec, number: int) -> str:
+    """What was: its name stays, its value is struck; without a time of its own a step came in its turn."""
+    if before == "at once":
+        untimed = spec.steps[number].model_copy(update={"schedule": Schedule()})
+        steps = (*spec.steps[:number], untimed, *spec.steps[number + 1 :])
+        turn = when(spec.model_copy(update={"steps": steps}), number, EVER) or f"after {number}"
+        return f"~{escape(turn)}~"
+    name, _, value = before.rpartition(" ") if before.count(" ") == 1 else ("", "", before)
+    return f"{escape(name)} ~{escape(value)}~".strip()

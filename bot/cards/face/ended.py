@@ -1,0 +1,90 @@
+"""The card of a plan that has ended: what is true now, first; then how it went, in one line."""
+
+from datetime import datetime
+
+from bot.cards.blocks import escape
+from bot.cards.face.lines import subject, title
+from bot.cards.face.running import SIGNS, counted, stands
+from bot.cards.phrases import OUTCOMES, first_clauses, lasting, placeless, standing, took
+from bot.untrusted import clip
+from storage.config import local
+from storage.contract.saying import outcome
+from storage.contract.states import PlanState, StepState
+from storage.reading.plan_view import PlanView, StepView
+
+STEPS = 4  # told one by one
+TOLD = 45  # characters of what each reported
+ADVICE = 3
+WRONG = {StepState.failed, StepState.unknown}
+
+
+def ended(view: PlanView, now: datetime) -> list[str]:
+    if view.state != PlanState.done:
+        why = f": {escape(clip(view.reason, 300))}" if view.reason else ""
+        return [f"*{escape(clip(subject(view), 200))}*\n:no_entry:  *{_closed(view, now)}*{why}"]
+    good = view.outcome == "succeeded"
+    sign = SIGNS[StepState.succeeded if good else StepState.failed]
+    fact = fact_of(view) if good else f"{subject(view)}: {OUTCOMES.get(view.outcome, view.outcome)}"
+    told = [] if good else [escape(clip(numbered(view), 300))]
+    told += [*_course(view), *advice(view)]
+    return ["\n".join([f"{sign}  *{escape(clip(fact, 250))}*{_since(view) if good else ''}", *told])]
+
+
+def numbered(view: PlanView) -> str:
+    """The reason, with steps by their number."""
+    text = placeless(view.reason)
+    for number, step in enumerate(view.steps, 1):
+        text = text.replace(f"step {step.spec.id} ", f"step {number} ")
+    return text[:1].upper() + text[1:]
+
+
+def _closed(view: PlanView, now: datetime) -> str:
+    words = standing(view, now)
+    return escape(words[:1].upper() + words[1:])
+
+
+def fact_of(view: PlanView) -> str:
+    """What is true now that it succeeded: as its last change says, if there are few of them."""
+    changing = [step for step in view.steps if view.changes_something(step.spec) and not step.undo]
+    told = outcome(view.contract(changing[-1].spec), changing[-1].spec) if 0 < len(changing) <= 2 else ""
+    return told or f"{subject(view)}: done"
+
+
+def _since(view: PlanView) -> str:
+    last = max((step.ended_at for step in view.steps if step.ended_at), default=None)
+    return f" · since {_clock(last, _zone(view), named=True)}" if last else ""
+
+
+def _zone(view: PlanView) -> str:
+    zones = [step.spec.schedule.zone for step in view.steps if step.spec.schedule.not_before]
+    return zones[-1] if zones else "UTC"
+
+
+def _clock(moment: datetime, zone: str, *, named: bool = False) -> str:
+    there = local(moment, zone)
+    return f"{there:%H:%M} {there.tzname()}" if named else f"{there:%H:%M}"
+
+
+def _course(view: PlanView) -> list[str]:
+    """What happened when, with how long it took by the clock on the wall."""
+    spans = [(step.started_at, step.ended_at) for step in view.steps if step.started_at and step.ended_at]
+    if len(view.steps) <= STEPS:
+        return [" → ".join(_told(view, step) for step in view.steps)] if spans else []
+    whole = (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds() if spans else 0
+    wrong = [step for step in view.steps if step.state in WRONG][:3]
+    bad = [f"{SIGNS[step.state]}  {_told(view, step)}" for step in wrong]
+    return [f"{len(view.steps)} steps: {counted(view.steps)}, in {lasting(whole)}", *bad]
+
+
+def _told(view: PlanView, step: StepView) -> str:
+    """When, what it reports (a report says what it is about), and how long that took."""
+    at = f"{_clock(step.started_at, _zone(view))} " if step.started_at else ""
+    took_ = f" ({took(step)})" if took(step) else ""
+    said = stands(step, view.created_at) if step.report else f"{title(view, step.spec)}: not run"
+    return f"{at}{escape(first_clauses(said, TOLD))}{took_}"
+
+
+def advice(view: PlanView) -> list[str]:
+    """What the workers recommend, also of steps that went well."""
+    found = [line for step in view.steps if step.report for line in step.report.recommendations]
+    return [f"*Advice:* {escape(clip(line, 200))}" for line in dict.fromkeys(found)][:ADVICE]

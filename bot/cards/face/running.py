@@ -1,0 +1,150 @@
+"""The card of a plan that is under way: where it stands, and a line for each step, with sign and words."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from bot.cards.blocks import escape
+from bot.cards.face.lines import brief, subject, title
+from bot.cards.phrases import lasting, placeless, standing, took, waiting
+from bot.untrusted import clip
+from storage.contract.grouping import LINES
+from storage.contract.report import asks
+from storage.contract.states import StepState
+from storage.reading.plan_view import PlanView, StepView
+
+SIGNS = {
+    StepState.pending: ":white_circle:", StepState.running: ":hourglass_flowing_sand:",
+    StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:", StepState.unknown: ":warning:",
+    StepState.skipped: ":heavy_minus_sign:", StepState.cancelled: ":no_entry_sign:",
+}  # fmt: skip
+COUNTED = {
+    StepState.succeeded: "done", StepState.failed: "failed", StepState.unknown: "cut off",
+    StepState.cancelled: "cancelled", StepState.skipped: "not run", StepState.running: "running",
+    StepState.pending: "to come",
+}  # fmt: skip
+ASKS = "waiting for an answer"
+LEFT = {StepState.pending, StepState.running, StepState.unknown}
+TOLD = 120  # characters of what a step reports
+COUNTDOWN = [timedelta(hours=h) for h in (24, 12, 6, 3, 2, 1)] + [
+    timedelta(minutes=m) for m in (30, 10, 5, 1)
+]
+
+
+def under_way(view: PlanView, now: datetime) -> list[str]:
+    """What it is, where it stands, and its steps."""
+    head = f"*{escape(clip(subject(view), 200))}*\n*{_capital(escape(standing(view, now)))}*"
+    left = (
+        f" · in {lasting(_rounded(ahead(view, now) - now))}"
+        if standing(view, now).startswith("waits until")
+        else ""
+    )
+    return [f"{head}{left}{_why(view)}", "\n".join(_lines(view, now))]
+
+
+def _why(view: PlanView) -> str:
+    """Why it needs an answer, unless the line of a step says so."""
+    told = [step.report.summary for step in view.steps if step.report]
+    known = not view.reason or any(view.reason in said for said in told)
+    return "" if known or view.state != "stalled" else f"\n{escape(clip(placeless(view.reason), 300))}"
+
+
+def ahead(view: PlanView, now: datetime) -> datetime:
+    """The next time that a step waits for; now, if none does."""
+    times = (step.not_before for step in view.steps if step.state == StepState.pending)
+    return min((moment for moment in times if moment and moment > now), default=now)
+
+
+def redrawn_at(view: PlanView, now: datetime) -> datetime | None:
+    """When a countdown has gone down so far that the card says it anew: some ten times in one wait."""
+    moment = ahead(view, now)
+    return (
+        min((at for left in COUNTDOWN if (at := moment - left) > now), default=None) if moment > now else None
+    )
+
+
+def _rounded(left: timedelta) -> float:
+    return max(60.0, left.total_seconds() // 60 * 60)
+
+
+def counted(steps: Sequence[StepView]) -> str:
+    """How many of these steps are done, failed, to come. One that asks somebody has not failed."""
+    found = Counter(state_word(step) for step in steps)
+    return ", ".join(f"{found[told]} {told}" for told in (*COUNTED.values(), ASKS) if found[told])
+
+
+def state_word(step: StepView) -> str:
+    """How a step stands, in a word or two."""
+    return ASKS if question(step) else COUNTED[step.state]
+
+
+def listed(step: StepView) -> str:
+    """Its state, as lists of steps show it."""
+    return ASKS if question(step) else str(step.state)
+
+
+def stretch(steps: Sequence[StepView], most: int) -> range:
+    """The steps that are listed: all, or those from where the plan stands on, two fewer than fit."""
+    if len(steps) <= most:
+        return range(len(steps))
+    left = [n for n, step in enumerate(steps) if step.state in LEFT]
+    bad = [n for n, step in enumerate(steps) if step.state == StepState.failed]
+    here = next(iter([*left, *bad]), 0)
+    start = max(0, min(here - 2, len(steps) - (most - 2)))
+    return range(start, start + most - 2)
+
+
+def _lines(view: PlanView, now: datetime) -> list[str]:
+    """Each step; of many what went wrong, what runs and what is next, and how many the others are."""
+    numbered = [*enumerate(view.steps, 1)]
+    if len(numbered) <= LINES:
+        return [step_line(view, number, step, now) for number, step in numbered]
+    loud = {StepState.failed, StepState.unknown, StepState.running, StepState.cancelled}
+    shown = [(number, step) for number, step in numbered if step.state in loud][-(LINES - 2) :]
+    comes = [(number, step) for number, step in numbered if step.state == StepState.pending][:1]
+    lines = [step_line(view, number, step, now) for number, step in [*shown, *comes]]
+    return [f"{len(numbered)} steps: {counted(view.steps)}", *lines]
+
+
+def step_line(view: PlanView, number: int, step: StepView, now: datetime) -> str:
+    """One step: its sign, what it does, and how it stands."""
+    sign = ":raised_hand:" if question(step) else SIGNS[step.state]
+    name, told = escape(clip(title(view, step.spec), 200)), stands(step, now)
+    return f"{sign}  {number}.  {name}" + (f": {escape(told)}" if told else "") + _times(step)
+
+
+def question(step: StepView) -> bool:
+    """Whether it waits for somebody's word, as the plan says: that is no failure."""
+    return step.state == StepState.failed and step.report is not None and asks(step.report.model_dump())
+
+
+def stands(step: StepView, now: datetime) -> str:
+    """How one step stands, in a few plain words."""
+    if step.state == StepState.running:
+        return clip(step.progress, TOLD)
+    if step.state == StepState.pending:
+        return _pending(step, now)
+    if step.state == StepState.unknown:
+        return "was cut off; whether it happened is being found out" if step.probing else "was cut off"
+    if step.state == StepState.skipped:
+        return "not run"
+    return clip(placeless(step.report.summary), TOLD) if step.report else COUNTED[step.state]
+
+
+def _pending(step: StepView, now: datetime) -> str:
+    if step.stopped or not step.not_before or step.not_before <= now:
+        return clip(waiting(step, now), TOLD)
+    zone = step.spec.schedule.zone
+    until = f", until {brief(step.not_after, zone, now)}" if step.not_after else ""
+    again = "again " if step.attempt else ""
+    return f"{again}{brief(step.not_before, zone, now)}, in {lasting(_rounded(step.not_before - now))}{until}"
+
+
+def _times(step: StepView) -> str:
+    tries = f"try {step.attempt}" if step.attempt > 1 else ""
+    ended = took(step) if step.state in {StepState.succeeded, StepState.failed} else ""
+    return "".join(f" · {part}" for part in (tries, ended) if part)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
