@@ -3,7 +3,8 @@
 import re
 from pathlib import Path
 
-from bot.cards.long_plan import in_full, named
+from bot.cards.face.durations import informed, learnt
+from bot.cards.face.long_plan import in_full, named
 from bot.cards.summary import lengthy, results, results_file
 from bot.cards.timeline import timeline
 from storage.database.tables import Event, Message
@@ -12,6 +13,7 @@ from storage.private_files import open_plain
 from storage.reading.plan_view import PlanView
 
 LARGEST_LOG = 1_000_000
+MACHINE = {".xml", ".json"}  # what programs read, such as the report of a test run
 
 
 def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[str, str]]:
@@ -22,7 +24,8 @@ def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[st
     report = view.step(key).report if view.has(key) else None
     if kind != "outcome" or report is None or event is None:
         return []
-    return [(f"log:{view.id}:{event.seq}:{n}", path) for n, path in enumerate(report.artifacts[:3]) if path]
+    logs = [path for path in report.artifacts if path and Path(path).suffix not in MACHINE]
+    return [(f"log:{view.id}:{event.seq}:{n}", path) for n, path in enumerate(logs[:3])]
 
 
 def content(store: Intention, message: Message, view: PlanView, artifacts: Path | None) -> tuple[str, bytes]:
@@ -35,8 +38,8 @@ def content(store: Intention, message: Message, view: PlanView, artifacts: Path 
         data = event.data if event else {}
         return f"{data.get('name', 'runbook')}.yml", str(data.get("text", "")).encode()
     if kind == "timeline":
-        typical = {(c.worker, c.action): c.typical for c in store.contracts()}
-        known = {s.spec.id: typical.get((s.spec.worker, s.spec.action), 0.0) for s in view.steps}
+        lately = informed(view, store.contracts())
+        known = {s.spec.id: took for s in view.steps if (took := learnt(lately, s.spec)) is not None}
         return f"plan-{view.id}-timeline.png", timeline(view, known)
     name, text = (named(view), in_full(view)) if kind == "plan" else (results_file(view), results(view))
     return name, store.redact.text(text).encode()

@@ -1,84 +1,71 @@
 """HTTP mode: signed requests instead of Socket Mode. Nothing is parsed before its signature holds."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+import logging
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qsl
 
+from aiohttp import web
 from slack_bolt import App, BoltRequest, BoltResponse
 from slack_sdk.signature import SignatureVerifier
 
+from bot.given_once import json_of, once
+from bot.slack.payloads import Malformed, demand_shape
 from storage.errors import BadConfig
+from storage.http_server import Threads
 
-LARGEST = 1_000_000  # bytes of a request; Slack's own are far smaller
-PATIENCE = 5.0  # seconds for a request to arrive whole
 PATH = "/slack/events"
+THREADS = 64  # requests of Slack at once; one more is told to come again
+logger = logging.getLogger(__name__)
 
 
-@contextmanager
-def serving(app: App, secret: str, host: str, port: int) -> Iterator[int]:
-    """Answer Slack at http://host:port/slack/events; the port that it became."""
+def slack_door(app: App, secret: str) -> web.RouteDef:
+    """Where Slack's requests come in."""
     if not secret.strip():
         raise BadConfig("SLACK_SIGNING_SECRET is not set, so nobody could tell Slack's requests from others.")
-    server = Server((host, port), app, SignatureVerifier(secret))
-    thread = Thread(target=server.serve_forever, name="http", daemon=True)
-    thread.start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    verifier, threads = SignatureVerifier(secret), Threads(THREADS, "slack")
 
-
-class Server(ThreadingHTTPServer):
-    """One thread per request: each commits its row, and is answered."""
-
-    daemon_threads = True
-
-    def __init__(self, place: tuple[str, int], app: App, verifier: SignatureVerifier) -> None:
-        self.app, self.verifier = app, verifier
-        super().__init__(place, Answer)
-
-
-class Answer(BaseHTTPRequestHandler):
-    """One request of somebody who may be Slack."""
-
-    server: Server
-    timeout = PATIENCE
-
-    def do_POST(self) -> None:
-        length = self.headers.get("Content-Length", "")
-        if self.path != PATH:
-            self._answer(BoltResponse(status=404))
-        elif not length.isdigit() or int(length) > LARGEST:
-            self._answer(BoltResponse(status=413))
-        else:
-            self._answer(self._heard(self.rfile.read(int(length))))
-
-    def _heard(self, raw: bytes) -> BoltResponse:
-        if not self._is_slack(raw):
-            return BoltResponse(status=401)
-        request = BoltRequest(body=raw.decode("utf-8", "replace"), headers=dict(self.headers.items()))
-        return self.server.app.dispatch(request)
-
-    def _is_slack(self, raw: bytes) -> bool:
-        """Signed with our secret, within the last five minutes."""
+    async def answer(request: web.Request) -> web.Response:
+        raw = await request.read()
+        if not is_slack(verifier, request, raw):
+            return web.Response(status=401)
         try:
-            return self.server.verifier.is_valid_request(raw, dict(self.headers.items()))
-        except (ValueError, TypeError):  # a time that is no number, a signature that is no ASCII
-            return False
+            heard = BoltRequest(body=parsed(raw, request.content_type), mode="socket_mode")
+        except Malformed as error:
+            logger.warning("a signed request was refused: %s", error)
+            return web.Response(status=400)
+        return await threads.run(partial(dispatch, app, heard))
 
-    def _answer(self, response: BoltResponse) -> None:
-        body = response.body.encode()
-        self.send_response(response.status)
-        for name, values in response.headers.items():
-            for value in values:
-                self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
+    return web.post(PATH, answer)
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Deliveries are logged when they are committed; addresses of strangers are not."""
+
+def is_slack(verifier: SignatureVerifier, request: web.Request, raw: bytes) -> bool:
+    """Signed with our secret, within the last five minutes."""
+    try:
+        return verifier.is_valid_request(raw, dict(request.headers))
+    except (ValueError, TypeError):  # a time that is no number, a signature that is no ASCII
+        return False
+
+
+def parsed(raw: bytes, kind: str) -> dict[str, Any]:
+    """A payload of Slack: JSON, a form, or JSON in a form. Bolt is handed what was read here.
+
+    (Bolt itself takes every form in which the word "payload" occurs for the last of them.)
+    """
+    try:
+        text = raw.decode()
+        if kind == "application/json":
+            return demand_shape(json_of(text))
+        fields = once(parse_qsl(text, keep_blank_values=True, strict_parsing=True))
+        return demand_shape(json_of(fields["payload"]) if "payload" in fields else fields)
+    except (ValueError, RecursionError) as error:
+        raise Malformed(str(error)) from None
+
+
+def dispatch(app: App, heard: BoltRequest) -> web.Response:
+    answer: BoltResponse = app.dispatch(heard)
+    response = web.Response(status=answer.status, body=answer.body.encode())
+    for name, values in answer.headers.items():
+        for value in values:
+            response.headers.add(name, value)
+    return response

@@ -1,13 +1,16 @@
-"""How fast Slack may be spoken to. What is lost with the process costs at most one refusal."""
+"""How fast Slack may be spoken to. What is lost with the process costs at most one refusal.
+
+Instants are seconds of a clock that nobody sets: a wall clock that is put back would silence the bot.
+"""
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
 
 BURST = 8  # messages that a channel takes at once; then one a second, as Slack asks
 UPDATES = 20  # changes of messages at once; then forty a minute, for all channels together
-EVERY = timedelta(seconds=1.1)  # as Slack counts it, on the far side of a network that hurries and dawdles
-SLOWLY = timedelta(seconds=1.5)
-STRICT = timedelta(minutes=1)  # after a refusal there are no bursts for so long
+EVERY = 1.1  # seconds; as Slack counts it, on the far side of a network that hurries and dawdles
+SLOWLY = 1.5
+STRICT = 60.0  # after a refusal there are no bursts for so long
+LONGEST = 30.0  # between two tries while Slack cannot be reached at all
 POST, UPDATE = "chat.postMessage", "chat.update"
 
 
@@ -15,29 +18,45 @@ POST, UPDATE = "chat.postMessage", "chat.update"
 class Pace:
     """A bucket for the posts of each channel, one for all updates, and a pause per refused method."""
 
-    _full_at: dict[str, datetime] = field(default_factory=dict)  # when each bucket is full again
-    _paused: dict[str, datetime] = field(default_factory=dict)
-    _strict_until: dict[str, datetime] = field(default_factory=dict)
+    _full_at: dict[str, float] = field(default_factory=dict)  # when each bucket is full again
+    _paused: dict[str, float] = field(default_factory=dict)
+    _strict_until: dict[str, float] = field(default_factory=dict)
+    served: dict[str, float] = field(default_factory=dict)  # when something of each requester was sent last
+    _lost: int = 0  # calls in a row that did not reach Slack
+    _silent_until: float = 0.0
 
-    def ready(self, method: str, channel: str, now: datetime) -> bool:
+    def ready(self, method: str, channel: str, now: float) -> bool:
         """Whether this may be sent now."""
-        if self._paused.get(method, now) > now:
+        if self._paused.get(method, now) > now or self.silent(now):
             return False
         bucket, every, most = _bucket(method, channel)
         room = 1 if self._strict_until.get(method, now) > now else most
         return not bucket or self._full_at.get(bucket, now) <= now + every * (room - 1)
 
-    def sent(self, method: str, channel: str, now: datetime) -> None:
+    def sent(self, method: str, channel: str, now: float) -> None:
         bucket, every, _ = _bucket(method, channel)
         if bucket:
             self._full_at[bucket] = max(self._full_at.get(bucket, now), now) + every
 
-    def refused(self, method: str, now: datetime, wait: timedelta) -> None:
+    def refused(self, method: str, now: float, wait: float) -> None:
         """Slack said 429: nobody calls this method before it may be called again."""
         self._paused[method] = now + wait
         self._strict_until[method] = now + max(STRICT, wait)
 
+    def silent(self, now: float) -> bool:
+        """Whether Slack was not there, and is not tried again yet."""
+        return self._silent_until > now
 
-def _bucket(method: str, channel: str) -> tuple[str, timedelta, int]:
+    def lost(self, now: float) -> None:
+        """Slack is not there: nobody calls it for a while, a longer one each time."""
+        self._silent_until = now + min(2.0**self._lost, LONGEST)
+        self._lost = min(self._lost + 1, 10)
+
+    def heard(self) -> None:
+        """Slack has answered."""
+        self._lost, self._silent_until = 0, 0.0
+
+
+def _bucket(method: str, channel: str) -> tuple[str, float, int]:
     known = {POST: (f"post:{channel}", EVERY, BURST), UPDATE: ("update", SLOWLY, UPDATES)}
     return known.get(method, ("", EVERY, 1))

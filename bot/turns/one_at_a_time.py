@@ -1,31 +1,66 @@
 """Several bots over the same rows: each kind of work is done by one of them at a time, without a leader."""
 
-from collections.abc import Callable
-from contextlib import suppress
-from zlib import crc32
+import logging
+import time
+import uuid
+from collections.abc import Callable, Iterable
 
-from sqlalchemy import Engine, func, select
-from sqlalchemy.exc import OperationalError
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
 
-SPACE = 7365  # of our advisory locks
+from storage.database import leases
+from storage.database.leases import SECONDS, Held
+from storage.memory import Memory
+
+logger = logging.getLogger(__name__)
 
 
-def in_turn(engine: Engine, name: str, work: Callable[[], None]) -> Callable[[], None]:
-    """The same work, left out while another process is at it. The lock goes with its connection.
+class Shifts:
+    """The leases of one bot. Who stands still loses its own, and another one goes on.
 
-    It spares work, no more: who stands still may lose it and go on. What must happen once has a condition.
+    A lease spares work; that nothing happens twice is for its fence and for the conditions of the rows.
     """
-    if engine.dialect.name != "postgresql":
-        return work  # one machine, one bot
 
-    def turn() -> None:
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            key = (SPACE, crc32(name.encode()) & 0x7FFFFFFF)
-            if connection.execute(select(func.pg_try_advisory_lock(*key))).scalar_one():
-                try:
+    def __init__(
+        self,
+        engine: Engine,
+        names: Iterable[str],
+        stands_still: Callable[[str], bool] = lambda _: False,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.owner, self._engine, self._names = uuid.uuid4().hex, engine, sorted(names)
+        self._stands_still, self._steady = stands_still, steady
+        self._held: dict[str, tuple[Held, float]] = {}
+        self._alone = engine.dialect.name != "postgresql"  # one machine, one bot
+
+    def keep(self) -> None:
+        """Renew what is ours, take what is free; but nothing for a loop that stands still."""
+        if self._alone:
+            return
+        at, turning = self._steady(), [name for name in self._names if not self._stands_still(name)]
+        try:
+            held = leases.hold(self._engine, turning, self.owner)
+        except DBAPIError as error:
+            logger.warning("leases cannot be renewed now: %s", error)
+            return
+        for name in held.keys() - self._held.keys():
+            logger.info("this bot does “%s” now", name)
+        self._held = {name: (lease, at) for name, lease in held.items()}
+
+    def in_turn(self, memory: Memory, name: str, work: Callable[[], None]) -> Callable[[], None]:
+        """The same work, left out while another bot does it."""
+
+        def turn() -> None:
+            if lease := self._mine(name):
+                with memory.under(lease):
                     work()
-                finally:
-                    with suppress(OperationalError):  # the connection is lost, and the lock with it
-                        connection.execute(select(func.pg_advisory_unlock(*key)))
 
-    return turn
+        return work if self._alone else turn
+
+    def give_back(self) -> None:
+        if not self._alone:
+            leases.give_back(self._engine, self.owner)
+
+    def _mine(self, name: str) -> Held | None:
+        lease, at = self._held.get(name, (None, 0.0))
+        return lease if self._steady() - at < SECONDS else None

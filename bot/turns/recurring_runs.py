@@ -16,21 +16,27 @@ GRACE = timedelta(minutes=5)  # later than that, we were not there: then people 
 
 
 def recur(bot: Bot) -> None:
-    """Ask for every run that is due. What was missed becomes a question, never a late run."""
-    for one in bot.store.due_recurring():
+    """Ask for every run whose time is near. What was missed becomes a question, never a late run."""
+    early = ahead(bot)
+    for one in bot.store.due_recurring(early):
         now = bot.store.clock()
-        runs, following = due(one, now), next_run(one.cron, one.zone, now)
+        runs, following = due(one, now + early), next_run(one.cron, one.zone, now + early)
         missed = [run for run in runs if run.problem or now - run.at > GRACE]
         if missed or not runs:
             again = next((run for run in runs if run not in missed), following)
-            days = [run.day for run in missed]
-            bot.store.pass_by(one, days, again.at, question=question(one, missed))
+            days, hours = [run.day for run in missed], [run.hour for run in missed]
+            bot.store.pass_by(one, days, again.at, question=question(one, missed), hours=hours)
         else:
-            _ask(bot, one, runs[-1], following.at)
+            _ask(bot, one, runs[0], next_run(one.cron, one.zone, runs[0].at).at)
+
+
+def ahead(bot: Bot) -> timedelta:
+    """How long before its time a run is planned and shown."""
+    return timedelta(hours=bot.config.policy.recurring_ahead_hours)
 
 
 def due(one: Recurring, now: datetime) -> list[Run]:
-    """Its runs up to now that nobody has asked for yet."""
+    """Its runs up to this moment that nobody has asked for yet."""
     runs, after = list[Run](), (one.next_at or now) - timedelta(seconds=1)
     while (run := next_run(one.cron, one.zone, after)).at <= now:
         runs.append(run)
@@ -56,10 +62,11 @@ def _ask(bot: Bot, one: Recurring, run: Run, following: datetime) -> None:
         return  # the next turn asks Slack again; after a while the run counts as missed
     if isinstance(answer, Refused):
         why = f"“{one.text}” did not run, and is paused: {answer.reason}"
-        bot.store.pass_by(one, [run.day], following, question=why)
+        bot.store.pass_by(one, [run.day], following, question=why, hours=[run.hour])
         bot.store.pause(bot.store.one_recurring(one.id), user="rules")
     else:
-        bot.store.run(one, run.day, following)
+        starts = run.at if ahead(bot) else None
+        bot.store.run(one, run.day, following, starts_at=starts, hour=run.hour)
 
 
 def stand_in(bot: Bot) -> None:
@@ -69,6 +76,16 @@ def stand_in(bot: Bot) -> None:
         given = [s for s in bot.store.standings(number) if s.user not in view.approved_by]
         if given and not any(step.previewing for step in view.steps):
             _speak(bot, view, one, given[0])
+
+
+def invite(bot: Bot) -> None:
+    """Where policy lets an approval stand for several runs, ask once whether it shall."""
+    runs = bot.config.policy.standing.runs
+    for plan_id, number in bot.store.uninvited() if runs else ():
+        view, one = bot.store.view(plan_id), bot.store.one_recurring(number)
+        timed = view.spec is None or any(step.schedule.not_before for step in view.spec.steps)
+        if not timed and not _forbidden(bot, view) and not bot.store.standings(number):
+            bot.store.invite(plan_id, one, runs=runs)
 
 
 def _speak(bot: Bot, view: PlanView, one: Recurring, standing: Standing) -> None:

@@ -1,6 +1,8 @@
 """One round of the bot's own work: `tend` does what must not wait, `think` asks the planner."""
 
 import logging
+import time
+from collections.abc import Mapping
 from functools import partial
 
 from bot.context import Bot
@@ -8,39 +10,77 @@ from bot.plans.permits import permit
 from bot.plans.propose import give_up, propose, stall
 from bot.plans.review import Work, reviews
 from bot.plans.reword import reword, tell_it_broke, tell_why_not
+from bot.plans.up_to_date import compare
 from bot.turns.circuit_breaker import guard
-from bot.turns.recurring_runs import recur, stand_in
-from storage.errors import Conflict, SignoffError
+from bot.turns.recurring_runs import invite, recur, stand_in
+from bot.turns.reminders import remind
+from storage.errors import Conflict, SignoffError, Unavailable
 
+ROUND = 1.0  # seconds after which it is looked anew whose turn it is
+AGAIN = 30.0  # seconds in which what is thought about again comes last
 logger = logging.getLogger(__name__)
 
 
 def tend(bot: Bot) -> None:
     """What must not wait for a planner that thinks."""
     bot.store.expire()
+    bot.store.give_up_looking()
     guard(bot)
     recur(bot)
     stand_in(bot)
+    invite(bot)
     permit(bot)
+    bot.store.redraw_due()
 
 
-def think(bot: Bot) -> None:
-    """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other."""
-    wishes = [Work(plan_id, propose, give_up, stall) for plan_id in bot.store.to_plan()]
-    if not (work := [*reviews(bot), *changes(bot), *wishes]) or not bot.store.contracts():
-        return  # without a worker that has said what it can do, a wish waits
-    for one in work:
+def look_after(bot: Bot, site: str = "") -> None:
+    """Plans that wait: what has changed under them, and who shall hear that they do."""
+    compare(bot)
+    remind(bot, site)
+    bot.store.note_visits()
+    bot.store.tell_stories()
+
+
+def think(bot: Bot, served: dict[str, float] | None = None) -> None:
+    """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other.
+
+    With `served`, who was thought for when, a round is short, and requesters take turns from round to round.
+    """
+    began = time.monotonic()
+    for whose, one in to_think(bot, served or {}):
+        if served is not None:
+            if time.monotonic() - began > ROUND:
+                return
+            served[whose] = served[_plan(one)] = time.monotonic()
         try:
             attempt(bot, one)
         except Conflict as error:
             logger.info("plan=%s was decided elsewhere while it was thought about: %s", one.plan_id, error)
 
 
+def to_think(bot: Bot, served: Mapping[str, float]) -> list[tuple[str, Work]]:
+    """What needs thought, each with whose wish it is: reviews, then changes, then wishes."""
+    whose = dict(bot.store.wishes(served))
+    planning = [Work(plan_id, propose, give_up, stall) for plan_id in whose]
+    if not (work := [*reviews(bot), *changes(bot), *planning]) or not bot.store.contracts():
+        return []  # without a worker that has said what it can do, a wish waits
+    return [(whose.get(one.plan_id, ""), one) for one in _latest_last(work, served, time.monotonic())]
+
+
+def _latest_last(work: list[Work], served: Mapping[str, float], now: float) -> list[Work]:
+    """What was just thought about, and is still there, lets the others go first."""
+    return sorted(work, key=lambda one: served.get(_plan(one), -AGAIN) > now - AGAIN)
+
+
+def _plan(one: Work) -> str:
+    return f"plan {one.plan_id}"
+
+
 def attempt(bot: Bot, one: Work) -> None:
     """Think about one plan; Conflict when somebody else was faster, also with saying that it failed."""
     try:
         one.do(bot, one.plan_id)
-    except Conflict:
+    except (Conflict, Unavailable):
         raise
     except SignoffError as error:
         one.refused(bot, one.plan_id, str(error))

@@ -1,13 +1,17 @@
 """HTTP mode: Slack's signed requests reach the bot as Socket Mode's do, and nobody else's do."""
 
+import json
 import socket
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import DataObject, data, sampled_from
 from pydantic import SecretStr
 from slack_sdk import WebClient
 from slack_sdk.signature import SignatureVerifier
@@ -20,10 +24,11 @@ from bot.local.client.person import Person
 from bot.local.server import LocalSlack
 from bot.process import load_config, make_bot
 from bot.slack.app import build
-from bot.slack.http_mode import LARGEST, PATH, serving
+from bot.slack.http_mode import PATH, slack_door
 from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
+from storage.http_server import BOUNDS, serving
 from tests.support.fakes import CONTRACTS, FakeClock, plan_spec, terms
 from tests.support.local_kit import until
 from tests.support.store import Store
@@ -46,7 +51,7 @@ def bot(slack: LocalSlack, tmp_path: Path, clock: FakeClock) -> Iterator[Bot]:
 def url(slack: LocalSlack, bot: Bot) -> Iterator[str]:
     client = WebClient(token=slack.bot_token, base_url=slack.api_url)
     secret = slack.signing_secret
-    with serving(build(client, bot, secret), secret, "127.0.0.1", 0) as port:
+    with serving("PORT", "127.0.0.1", 0, [slack_door(build(client, bot), secret)]) as port:
         yield f"http://127.0.0.1:{port}{PATH}"
 
 
@@ -153,9 +158,92 @@ def test_what_is_not_signed_now_with_our_secret_is_refused_unread(
     assert len(bot.store.unhandled()) == 1
 
 
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
+CLICK = {"type": "block_actions", "user": {"id": "U0ANN"}, "actions": [{"action_id": "approve"}]}
+SENT = {"type": "view_submission", "user": {"id": "U0ANN"}}
+VIEW = {
+    "id": "V1",
+    "type": "modal",
+    "callback_id": "reject",
+    "private_metadata": "{}",
+    "state": {"values": {}},
+}
+EVENT = {"type": "event_callback", "team_id": "T0LOCAL", "event_id": "E1"}
+
+
+def form(payload: object) -> str:
+    return urlencode({"payload": json.dumps(payload)})
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (JSON, ""), (JSON, "{"), (JSON, "[]"), (JSON, "7"), (JSON, "null"), (JSON, "[" * 100_000),
+        (JSON, '{"type": "event_callback", "type": "url_verification", "challenge": "x"}'),
+        (JSON, json.dumps(EVENT)), (JSON, json.dumps(EVENT | {"event": 7})),
+        (JSON, json.dumps(EVENT | {"event": {"type": "message"}})),
+        (JSON, json.dumps(EVENT | {"event": {"type": "app_mention", "ts": "1.2", "channel": "C0OPS"}})),
+        (JSON, json.dumps(EVENT | {"authorizations": [7]})), (JSON, json.dumps(EVENT | {"enterprise": 7})),
+        (FORM, "what"), (FORM, "payload={"), (FORM, form([])), (FORM, form({"type": "block_actions"})),
+        (FORM, form(CLICK | {"actions": []})), (FORM, form(CLICK | {"user": "U0ANN"})),
+        (FORM, form(CLICK | {"actions": [{"action_id": "approve", "value": 7}]})),
+        (FORM, form(CLICK | {"actions": [{"action_id": "a\0", "value": "x"}]})),
+        (FORM, form({"type": "view_closed", "view": 7})), (FORM, form(SENT)),
+        (FORM, form(SENT | {"view": VIEW | {"state": {}}})),
+        (FORM, form(SENT | {"view": VIEW | {"state": {"values": {"reason": {}}}}})),
+        (FORM, COMMAND.replace("user_id", "user")), (FORM, COMMAND + "&text=again"),
+        (FORM, COMMAND.replace("text=deploy", "text=%00")),
+    ],
+)  # fmt: skip
+def test_what_is_signed_and_makes_no_sense_is_refused_in_a_line(
+    url: str, bot: Bot, slack: LocalSlack, caplog: pytest.LogCaptureFixture, kind: str, body: str
+) -> None:
+    status = post(url, body, Content_Type=kind, **signed(slack.signing_secret, body, time.time()))
+
+    assert status == 400
+    assert bot.store.unhandled() == []
+    assert [(record.levelname, record.exc_info) for record in caplog.records] == [("WARNING", None)]
+
+
+@pytest.mark.parametrize(
+    "body", [form(SENT | {"view": VIEW}), form(SENT | {"view": VIEW | {"callback_id": "wish"}})]
+)
+def test_a_form_that_is_none_of_ours_is_answered_at_its_field(
+    url: str, slack: LocalSlack, caplog: pytest.LogCaptureFixture, body: str
+) -> None:
+    assert post(url, body, Content_Type=FORM, **signed(slack.signing_secret, body, time.time())) == 200
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data())
+def test_however_a_signed_payload_is_bent_it_is_heard_or_refused(
+    url: str, bot: Bot, slack: LocalSlack, data: DataObject
+) -> None:
+    whole = data.draw(sampled_from([CLICK, SENT | {"view": VIEW}, EVENT | {"event": {"type": "message"}}]))
+    name = data.draw(
+        sampled_from([*whole, "team", "user", "channel", "event", "view", "message", "response_urls"])
+    )
+    odd = data.draw(sampled_from([None, 7, "x", [], {}, [7], {"id": 7}, [{}], {"type": []}, True]))
+    body = form(whole | {name: odd})
+
+    status = post(url, body, Content_Type=FORM, **signed(slack.signing_secret, body, time.time()))
+
+    assert status in {200, 400, 404}
+
+
+def test_a_command_that_speaks_of_a_payload_is_heard_like_any_other(
+    url: str, bot: Bot, slack: LocalSlack
+) -> None:
+    body = COMMAND.replace("text=deploy", "text=deploy+payload-service")
+
+    assert post(url, body, Content_Type=FORM, **signed(slack.signing_secret, body, time.time())) == 200
+    assert [delivery.body["text"] for delivery in bot.store.unhandled()] == ["deploy payload-service"]
+
+
 def test_other_places_and_endless_bodies_are_refused(url: str, slack: LocalSlack) -> None:
     assert post(url.replace(PATH, "/"), "x") == 404
-    assert post(url, "x", Content_Length=str(LARGEST + 1)) == 413
+    assert post(url, "x", Content_Length=str(BOUNDS.size + 1)) == 413
 
 
 def test_without_a_signing_secret_http_mode_does_not_start(
@@ -170,6 +258,6 @@ def test_without_a_signing_secret_http_mode_does_not_start(
 
     with pytest.raises(BadConfig, match="SLACK_SIGNING_SECRET is not set"):
         load_config(settings)
-    with pytest.raises(BadConfig, match="SLACK_SIGNING_SECRET"), serving(None, " ", "127.0.0.1", 0):  # type: ignore[arg-type] # it never gets so far
-        pass
+    with pytest.raises(BadConfig, match="SLACK_SIGNING_SECRET"):
+        slack_door(None, " ")  # type: ignore[arg-type] # it never gets so far
     assert load_config(settings.model_copy(update={"slack_signing_secret": SecretStr("s")}))
