@@ -41,11 +41,12 @@ class Every:
 
 @dataclass(frozen=True)
 class Run:
-    """One run: its instant, and the local date that makes it the only one of that day."""
+    """One run: its instant, and the local date and hour that make it the only one; 0 if once a day."""
 
     at: datetime
     day: date
     problem: str = ""  # why that day has no such time
+    hour: int = 0
 
 
 def read(text: str, zone: str, now: datetime) -> Every:
@@ -69,6 +70,18 @@ def read(text: str, zone: str, now: datetime) -> Every:
     return Every(wish, cron, there, found[0].strip('"“”` '))
 
 
+def hourly(hours: int, zone: str, wish: str) -> Every:
+    """Every so many hours from midnight on; the number divides the day, so each day has the same hours."""
+    if 24 % hours:
+        raise BadTime("Please name a number of hours that divides the day: 1, 2, 3, 4, 6, 8 or 12.")
+    return Every(
+        wish,
+        "0 * * * *" if hours == 1 else f"0 */{hours} * * *",
+        zone,
+        "hour" if hours == 1 else f"{hours} hours",
+    )
+
+
 def next_run(cron: str, zone: str, after: datetime) -> Run:
     """The first run after an instant. A time that comes twice counts once; one that does not exist asks."""
     # From a day before: around a change of the clocks, what comes later may show an earlier time.
@@ -78,16 +91,17 @@ def next_run(cron: str, zone: str, after: datetime) -> Run:
             wall: datetime = walls.get_next(datetime)
         except CroniterError:
             raise BadTime(f"“{cron}” names no day that ever comes.") from None
-        run = _run(wall, zone)
-        if run.at > after:
+        run = _run(wall, zone, often=not cron.split()[1].isdigit())
+        if run.at > after and not (run.problem and run.hour):
             return run
 
 
-def _run(wall: datetime, zone: str) -> Run:
+def _run(wall: datetime, zone: str, *, often: bool) -> Run:
+    """One run; of what comes several times a day, an hour that does not exist is no run at all."""
     day, at = wall.date(), wall.time()
     first, _ = both(day, at, zone)
     gap = f"{at:%H:%M} does not exist on {day} in {zone}: the clocks go forward"
-    return Run(first, day, "" if exists(first, at, zone) else gap)
+    return Run(first, day, "" if exists(first, at, zone) else gap, wall.hour if often else 0)
 
 
 def _cron(found: re.Match[str]) -> str:

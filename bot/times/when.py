@@ -26,6 +26,17 @@ RANGE = re.compile(
     rf"(?(between)and|(?:to|until|till|[-–])) ?(?P<last>{_ANY})(?: (?:on )?(?P<late_day>{DAY[8:-1]}))?$",
     re.I,
 )
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+DATED = re.compile(
+    rf"^(?:on )?(?:the )?(?:{_MONTH} (?P<date>\d{{1,2}})(?:st|nd|rd|th)?"
+    rf"|(?P<early>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH.replace('month', 'later')})"
+    rf"(?:,? (?P<year>\d{{4}}))?,? (?:at |@ )?{TIME}$",
+    re.I,
+)
 LAST_WORDS = re.compile(r"(?:^| )(?:in )?(?=([a-z][a-z .]+?)(?: time)?$)")
 IN = re.compile(
     r"^in (?:(?P<hours>\d+) ?h(?:ours?)?)? ?(?:(?P<minutes>\d+) ?m(?:in(?:utes?)?)?)? ?"
@@ -91,6 +102,12 @@ def resolve(
     return When(start, end, zone, said)
 
 
+def opening(said: str, now: datetime, windows: Mapping[str, Window], wants: Wants = NOTHING) -> When | None:
+    """The window that these words name, as it opens at that moment or next; None for other words."""
+    lower = {name.lower(): window for name, window in windows.items()}
+    return _window(" ".join(said.split()).lower().rstrip("."), now, lower, wants)
+
+
 def _window(words: str, now: datetime, windows: Mapping[str, Window], wants: Wants) -> When | None:
     """A window by its name; without one, the next that serves the step's environment and fits it."""
     name = words.removeprefix("in ").removeprefix("the ").removeprefix("next ")
@@ -113,7 +130,7 @@ def _night(words: str, now: datetime, zone: str, windows: Mapping[str, Window]) 
     if not re.fullmatch(DAY, words) or "night" not in words:
         return None
     here = local(now, zone)
-    evening = max(instant(_date(words, time(18), here), time(18), zone), now)
+    evening = max(instant(_date(words, time.max, here), time(18), zone), now)
     opening = [(*next_opening(window, evening), window.zone) for window in windows.values()]
     opening = [found for found in opening if found[0] < evening + timedelta(hours=12)]
     if len(opening) != 1:
@@ -158,7 +175,7 @@ def _digits(words: str) -> str:
 def _single(
     words: str, now: datetime, zone: str, windows: Mapping[str, Window]
 ) -> tuple[datetime, datetime] | tuple[None, None]:
-    start = _in(words, now) or _iso(words, zone) or _clock(words, now, zone)
+    start = _in(words, now) or _iso(words, zone) or _dated(words, now, zone) or _clock(words, now, zone)
     return (start, _end(start, windows)) if start else (None, None)
 
 
@@ -177,6 +194,21 @@ def _iso(words: str, zone: str) -> datetime | None:
     except ValueError:
         raise BadTime(f"“{words}” is not a date and time such as 2026-11-17 02:00.") from None
     return found if found.tzinfo else instant(found.date(), found.time(), zone)
+
+
+def _dated(words: str, now: datetime, zone: str) -> datetime | None:
+    """ "Nov 20 at 4am": the coming one, unless a year is named; a day that does not exist is a question."""
+    if not (found := DATED.match(words)):
+        return None
+    at, today = time_of(found), local(now, zone).date()
+    month = MONTHS.index((found["month"] or found["later"])[:3].lower()) + 1
+    year, number = int(found["year"] or today.year), int(found["date"] or found["early"])
+    try:
+        day = date(year, month, number)
+        coming = day if found["year"] or day >= today else date(year + 1, month, number)
+    except ValueError:
+        raise BadTime(f"There is no {number} {MONTHS[month - 1].capitalize()} {year}.") from None
+    return instant(coming, at, zone)
 
 
 def _clock(words: str, now: datetime, zone: str) -> datetime | None:
@@ -234,7 +266,7 @@ def time_of(found: re.Match[str], day: str = "") -> time:
         raise BadTime(
             f"Is “{hour}” in the morning or the afternoon? Please write {hour}am, {hour}pm or {hour:02}:00."
         )
-    if night and NIGHT_ENDS <= (hour % 12 if half == "am" else hour) < 12 and half != "pm":
+    if night and NIGHT_ENDS <= (hour % 12 if half == "am" else hour) <= 12 and half != "pm":
         raise BadTime(
             f"Is {hour} at night {hour}pm, or {hour}am the day after? Please name the day and the hour."
         )
@@ -259,12 +291,12 @@ def _date(word: str, at: time, now: datetime) -> date:
 
 
 def _end(start: datetime, windows: Mapping[str, Window]) -> datetime:
-    """Inside a window its end; else an hour later."""
+    """An hour later, or the end of a window around it if that is later: nobody has promised to end in it."""
     for window in windows.values():
         try:
             opens, closes = next_opening(window, start)
         except BadTime:
             continue  # it opens in a gap of its zone; that is no matter of this time
         if opens <= start < closes:
-            return closes
+            return max(closes, start + LATE)
     return start + LATE

@@ -78,6 +78,13 @@ def exists(moment: datetime, at: time, zone: str) -> bool:
     return local(moment, zone).time() == at
 
 
+def span(start: datetime, end: datetime | None, zone: str) -> str:
+    """From when to when, in the zone it was said in."""
+    there = local(start, zone)
+    until = f" to {local(end, zone):%H:%M}" if end else ""
+    return f"{there:%a %d %b, %H:%M}{until} {there.tzname()}"
+
+
 def spoken(moment: datetime, zone: str) -> str:
     """An instant in the zone it was said in, and in UTC."""
     there, utc = local(moment, zone), moment.astimezone(UTC)

@@ -4,22 +4,26 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from bot.given_once import GivenTwice, yaml_of
-from bot.planner.runbooks.matching import Triggers, masked, ranked, unplannable
+from bot.planner.language.lexicon.vocabulary import shipped
+from bot.planner.runbooks.asks import Asks
+from bot.planner.runbooks.matching import Triggers, ranked
 from bot.planner.runbooks.questions import Field as FormField
 from bot.planner.runbooks.questions import Missing, Offer
 from bot.planner.runbooks.questions import NoPlan as NoPlan  # whoever plans by runbook catches it
 from bot.planner.runbooks.slots import Slot, exact, leftover, names_of, take
+from bot.times.recurrence import Every
 from storage.config import SignoffConfig
 from storage.contract.capability import Document
 from storage.contract.spec import PlanSpec
 from storage.errors import BadConfig
 
+OUTLINED = 100  # runbooks that a model reads
 SHIPPED = Path(__file__).parent / "shipped"
 
 
@@ -45,9 +49,26 @@ class Runbook(Document):
     title: str
     examples: tuple[Example, ...]
     never: tuple[str, ...] = ()
-    triggers: Triggers
+    asks: Asks | None = None
+    triggers: Triggers | None = None  # patterns, as older files have them
     slots: dict[str, Slot]
     plan: dict[str, Any]
+
+    @model_validator(mode="after")
+    def _one_way_to_ask(self) -> Self:
+        if (self.asks is None) == (self.triggers is None):
+            raise ValueError("a runbook has either `asks` (words) or `triggers` (patterns)")
+        return self
+
+    @model_validator(mode="after")
+    def _says_what_it_destroys(self) -> Self:
+        """“clear checkout” must not be taken for “clear the cache of checkout”."""
+        asks = self.asks or Asks()
+        said = [verb for head in (*asks.verbs, *asks.also) for verb in shipped().verbs.get(head, (head,))]
+        harsh = [verb for verb in said if verb in shipped().destructive]
+        if harsh and not asks.requires:
+            raise ValueError(f"“{harsh[0]}” destroys: say in `requires` which words must come with it")
+        return self
 
 
 @dataclass(frozen=True)
@@ -58,12 +79,31 @@ class Planned:
     note: str
     runbook: str = ""
     slots: tuple[tuple[str, str], ...] = ()
+    every: Every | None = None  # it shall recur
+    notes: tuple[str, ...] = ()  # how words were read, where that is not plain
+    unused: tuple[str, ...] = ()  # what was said besides
+    question: bool = False  # it was asked, and nothing is wanted but the answer
+    instead: str = ""  # why no model made it, where one should have
+    unsaid: tuple[str, ...] = ()  # values that the requester did not say, by step: then a person looks
+
+    def told(self) -> tuple[str, ...]:
+        """What the card says about how the words were read, and by whom."""
+        quoted = ", ".join(f"“{said}”" for said in self.unused)
+        stood_in = [f"Planned by the runbooks: {self.instead.rstrip('.')}"] if self.instead else []
+        return (*self.notes, *([f"Not used: {quoted}"] if quoted else []), *stood_in)
 
 
 def read(paths: Iterable[Path]) -> list[Runbook]:
-    """Every runbook of these folders; a broken one is named."""
-    files = sorted(file for path in paths for file in path.glob("*.yml"))
-    return [parse(file.name, _text(file)) for file in files]
+    """Every runbook of these folders; a broken one is named.
+
+    One of a later folder takes the place of an earlier folder's of the same id: operators say it their way.
+    """
+    known: dict[str, Runbook] = {}
+    for path in paths:
+        known |= {
+            book.id: book for book in (parse(file.name, _text(file)) for file in sorted(path.glob("*.yml")))
+        }
+    return [*known.values()]
 
 
 def parse(name: str, text: str) -> Runbook:
@@ -80,24 +120,6 @@ def _text(file: Path) -> str:
         raise BadConfig(f"The runbook {file.name} cannot be used: {error}") from None
 
 
-def plan(
-    text: str, runbooks: Sequence[Runbook], config: SignoffConfig, given: Mapping[str, str] | None = None
-) -> Planned:
-    """The plan of the one runbook whose triggers match; NoPlan otherwise. `given` is what a form answered."""
-    words = " ".join(text.split())
-    if unplannable(words):
-        raise NoPlan(
-            f"I plan only what is plainly asked for; “{words}” is a question or says not to. "
-            f"{_try(words, runbooks)}"
-        )
-    found = [book for book in runbooks if book.triggers.hit(masked(words, config))]
-    if len(found) != 1:
-        which = " or ".join(book.title.lower() for book in found)
-        what = f"That could mean: {which}. Please say which." if found else "I have no runbook for that."
-        raise NoPlan(f"{what} {_try(words, runbooks)}", offers(words, found or runbooks))
-    return fill(found[0], words, config, given or {})
-
-
 def offers(words: str, runbooks: Sequence[Runbook]) -> tuple[Offer, ...]:
     """What a person may pick from."""
     best = ranked(words, [(book.id, (book.title, *map(str, book.examples))) for book in runbooks])
@@ -110,11 +132,10 @@ def usable(runbooks: Sequence[Runbook], offered: Collection[tuple[str, str]]) ->
     return [book for book in runbooks if _calls(book) <= {*offered}]
 
 
-def outlines(text: str, runbooks: Sequence[Runbook]) -> list[dict[str, Any]]:
-    """The runbooks that come nearest to a request, for a model to read: what operators do in such a case."""
-    near = {offer.id for offer in offers(" ".join(text.split()), runbooks)}
-    return [{"title": book.title, "example": str(book.examples[0]), "plan": book.plan}
-            for book in runbooks if book.id in near]  # fmt: skip
+def outlines(runbooks: Sequence[Runbook]) -> list[dict[str, Any]]:
+    """The runbooks for a model to read, always in the same order: what operators do in such a case."""
+    ordered = sorted(runbooks, key=lambda book: book.id)[:OUTLINED]
+    return [{"title": b.title, "example": str(b.examples[0]), "plan": b.plan} for b in ordered]
 
 
 def _calls(book: Runbook) -> set[tuple[str, str]]:
@@ -126,10 +147,10 @@ def fill(book: Runbook, text: str, config: SignoffConfig, given: Mapping[str, st
     """The runbook's plan for this request; Missing names every fact that it does not say."""
     values, rest = dict[str, str](), " ".join(text.split())
     for name, slot in book.slots.items():
-        said, rest = take(slot, rest, config)
-        values[name] = (exact(slot, given[name], config) if name in given else "") or said or slot.default
+        said, rest = take(slot, rest, config) if book.triggers else ("", rest)
+        values[name] = (exact(slot, given[name], config) if given.get(name) else "") or said or slot.default
     _demand(book, values, config)
-    when = given["when"] if "when" in given else leftover(book.triggers, rest)
+    when = given.get("when", leftover(book.triggers, rest) if book.triggers else "")
     values |= {"when": "" if when == "now" else when} | _facts(book, values, config)
     if values["when"] and not any(_uses(book, name) for name in ("when", "request")):
         raise NoPlan(
@@ -145,7 +166,7 @@ def form(book: Runbook, text: str, config: SignoffConfig) -> tuple[FormField, ..
     """Every fact of a runbook that a person picked: what their words say of it is filled in."""
     values, rest = dict[str, str](), " ".join(text.split())
     for name, slot in book.slots.items():
-        said, rest = take(slot, rest, config)
+        said, rest = take(slot, rest, config) if book.triggers else ("", rest)
         values[name] = said or slot.default
     timed = [FormField(name="when", label="When?", kind="time", value="now")] if _uses(book, "when") else []
     return (*fields(book, values, config), *timed)
@@ -153,18 +174,20 @@ def form(book: Runbook, text: str, config: SignoffConfig) -> tuple[FormField, ..
 
 def fields(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> tuple[FormField, ...]:
     """The form of a runbook: what is missing first as a question, what is known as it was understood."""
-    return tuple(_field(name, slot, values.get(name, ""), config) for name, slot in book.slots.items())
+    asked = {name: slot for name, slot in book.slots.items() if not slot.optional or values.get(name)}
+    return tuple(_field(name, slot, values.get(name, ""), config) for name, slot in asked.items())
 
 
 def _field(name: str, slot: Slot, value: str, config: SignoffConfig) -> FormField:
     names = names_of(slot, config)
-    kind: Literal["choice", "number", "text"] = "choice" if names else "number" if slot.number else "text"
+    numeric = slot.number or slot.kind in {"percent", "seconds"}
+    kind: Literal["choice", "number", "text"] = "choice" if names else "number" if numeric else "text"
     label = slot.ask or f"Which {name}?"
     return FormField(name=name, label=label, kind=kind, options=tuple(names), value=value)
 
 
 def _demand(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> None:
-    asked = [field for field in fields(book, values, config) if not field.value]
+    asked = [f for f in fields(book, values, config) if not f.value and not book.slots[f.name].optional]
     if asked:
         said = " ".join(field.label for field in asked)
         why = f"{said} For example: `/plan {book.examples[0]}`"
@@ -196,12 +219,23 @@ def _facts(book: Runbook, values: Mapping[str, str], config: SignoffConfig) -> d
 def _replaced(value: Any, slots: Mapping[str, str], book: Runbook) -> Any:
     if isinstance(value, str):
         whole = re.fullmatch(r"\{(\w+)\}", value)
-        if whole and whole[1] in book.slots and book.slots[whole[1]].number:
+        if whole and whole[1] in book.slots and _numeric(book.slots[whole[1]]):
             return int(slots[whole[1]])
         return re.sub(r"\{([\w.]+)\}", lambda found: _slot(found[1], slots), value)
     if isinstance(value, dict):
-        return {key: _replaced(inner, slots, book) for key, inner in value.items()}
+        left = {key: inner for key, inner in value.items() if not _left_out(inner, slots, book)}
+        return {key: _replaced(inner, slots, book) for key, inner in left.items()}
     return [_replaced(inner, slots, book) for inner in value] if isinstance(value, list) else value
+
+
+def _numeric(slot: Slot) -> bool:
+    return slot.number or slot.kind in {"percent", "seconds"}
+
+
+def _left_out(value: Any, slots: Mapping[str, str], book: Runbook) -> bool:
+    """A parameter that is an optional fact, and nobody said it."""
+    found = re.fullmatch(r"\{(\w+)\}", value) if isinstance(value, str) else None
+    return bool(found and found[1] in book.slots and book.slots[found[1]].optional and not slots[found[1]])
 
 
 def _slot(name: str, slots: Mapping[str, str]) -> str:
@@ -209,9 +243,3 @@ def _slot(name: str, slots: Mapping[str, str]) -> str:
         table, _, field = name.partition(".")
         raise NoPlan(f"The inventory says no “{field}” for this {table}; please add it in signoff.toml.")
     return slots[name]
-
-
-def _try(words: str, runbooks: Sequence[Runbook]) -> str:
-    near = [offer.example for offer in offers(words, runbooks)]
-    examples = [f"`/plan {one}`" for one in near or [str(book.examples[0]) for book in runbooks[:4]]]
-    return "Try: " + ", ".join(examples) if examples else "No runbooks are configured."

@@ -14,7 +14,7 @@ class Field(Document):
 
     name: str
     label: str
-    kind: Literal["choice", "number", "text", "time"] = "text"
+    kind: Literal["choice", "number", "text", "time", "confirm"] = "text"
     options: tuple[str, ...] = ()
     value: str = ""
 

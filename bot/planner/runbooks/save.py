@@ -85,7 +85,7 @@ def runbook(spec: PlanSpec, *, name: str, title: str, catalogue: Catalogue, conf
         "id": name, "title": title,
         "examples": [{"say": said, "slots": dict(slots.values)}],
         "never": [f"don't {said}"],
-        "triggers": {"any": [rf"^(please )?(run|start) {re.escape(name)}\b"]},
+        "asks": {"also": [f"run {name}", f"start {name}"]},
         "slots": slots.made, "plan": plan,
     }  # fmt: skip
     text = yaml.safe_dump(made, sort_keys=False, allow_unicode=True, width=110)

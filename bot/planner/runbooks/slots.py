@@ -1,9 +1,11 @@
 """Read the facts of a request into a runbook's slots. Nothing that was said is dropped."""
 
 import re
+from typing import Any, Literal
 
 from pydantic import Field
 
+from bot.planner.runbooks.environments import ENVIRONMENTS, environments_of
 from bot.planner.runbooks.matching import Pattern, Triggers
 from storage.config import SignoffConfig
 from storage.contract.capability import Document
@@ -27,12 +29,35 @@ class Slot(Document):
     choices: tuple[str, ...] = ()
     synonyms: dict[str, str] = Field(default_factory=dict)
     number: bool = False
+    kind: Literal["", "version", "percent", "seconds", "path", "file"] = ""
+    after: tuple[str, ...] = ()  # a value counts only behind one of these words …
+    before: tuple[str, ...] = ()  # … or before one of these
+    where: dict[str, Any] = Field(default_factory=dict)  # only inventory entries that say this
+    beside: tuple[str, ...] = ()  # counts only where one of these words is said, too
+    optional: bool = False  # without a value, the parameters that hold it are left out
     default: str = ""
     ask: str = ""
 
 
+KINDS = {
+    "version": r"v?\d+(\.\d+){0,3}([-+.][0-9A-Za-z.-]+)?",
+    "percent": r"\d{1,2}|100",
+    "seconds": r"\d{1,5}",
+    "path": r"/[\w./-]{0,200}",
+    "file": r"[\w.-]{1,255}",
+}
+
+
 def names_of(slot: Slot, config: SignoffConfig) -> list[str]:
-    return [*config.inventory.get(slot.inventory, ()), *slot.choices]
+    if slot.inventory == ENVIRONMENTS:
+        return [*dict.fromkeys((*environments_of(config.inventory), *slot.choices))]
+    table = config.inventory.get(slot.inventory, {})
+    fitting = [
+        name
+        for name, entry in table.items()
+        if all(entry.get(key) == value for key, value in slot.where.items())
+    ]
+    return [*fitting, *slot.choices]
 
 
 def take(slot: Slot, words: str, config: SignoffConfig) -> tuple[str, str]:
@@ -53,9 +78,10 @@ def exact(slot: Slot, value: str, config: SignoffConfig) -> str:
     words = " ".join(value.split())
     names = {name.lower(): name for name in names_of(slot, config)}
     names |= {said.lower(): meant for said, meant in slot.synonyms.items()}
-    if names or slot.inventory:
+    if words.lower() in names or slot.inventory or slot.choices:
         return names.get(words.lower(), "")
-    return words if re.fullmatch(slot.answer or slot.pattern or NUMBER, words, re.I) else ""
+    shape = slot.answer or slot.pattern or KINDS.get(slot.kind, NUMBER)
+    return words if re.fullmatch(shape, words, re.I) else ""
 
 
 def leftover(triggers: Triggers, rest: str) -> str:

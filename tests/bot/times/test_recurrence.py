@@ -12,6 +12,7 @@ from storage.errors import BadTime
 from tests.support.fakes import NOW
 
 YORK = "America/New_York"
+NAMES = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 
 
 def at(moment: str) -> datetime:
@@ -26,7 +27,9 @@ def at(moment: str) -> datetime:
         ("night at 3 back up auth_prod", "0 3 * * *", "UTC", "back up auth_prod"),
         ("Night at 11pm in Berlin check it", "0 23 * * *", "Europe/Berlin", "check it"),
         ("day at 2:30 pm in Berlin check it", "30 14 * * *", "Europe/Berlin", "check it"),
-        ("monday 06:00 report", "0 6 * * 1", "UTC", "report"),
+        *((f"{name} 06:00 report", f"0 6 * * {n}", "UTC", "report") for n, name in enumerate(NAMES)),
+        ("month on the 28th at 6am prune", "0 6 28 * *", "UTC", "prune"),
+        ("day at 02:00 in Ho Chi Minh back up", "0 2 * * *", "Asia/Ho_Chi_Minh", "back up"),
         ("monday, wednesday and friday at 06:00 run x", "0 6 * * 1,3,5", "UTC", "run x"),
         ("Weekend at 23:15 in Asia/Tokyo run x", "15 23 * * 6,0", "Asia/Tokyo", "run x"),
         ("month on the 1st at 6am prune", "0 6 1 * *", "UTC", "prune"),
@@ -44,7 +47,11 @@ def test_how_often_is_understood_as_people_say_it(said, cron, zone, wish):
 @pytest.mark.parametrize(
     ("said", "question"),
     [
-        ("", "how often"),
+        ("", "Please say how often, and what."),
+        ("x" * 61, f"how often “{'x' * 60}” is."),
+        ("day at 2am to 4 and then some more words", "not “day at 2am to 4 and then some m”."),
+        ("day at 02:00 in Berlin", "What shall recur"),
+        ("month on the 29th at 6am prune", "Not every month has a 29th"),
         ("now and then back up", "how often"),
         ("day at 2 back up", "morning or the afternoon"),
         ("night at 9 back up", "Is 9 at night 9pm, or 9am"),
@@ -102,3 +109,7 @@ def test_runs_come_one_by_one_each_on_its_own_date(minute, hour, hours, zone):
     assert two.day == one.day + timedelta(days=1)
     there = local(one.at, zone)
     assert bool(one.problem) == ((there.hour, there.minute) != (hour, minute))
+
+
+def test_how_often_is_kept_as_it_was_said():
+    assert read("weekday at 02:00 in New York back up", "UTC", NOW).said == "weekday at 02:00"

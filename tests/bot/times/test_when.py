@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.times.when import Wants, resolve
+from bot.times.when import Wants, opening, resolve
 from bot.times.windows import next_opening
 from bot.times.zones import spoken
 from storage.config import SignoffConfig, Window
@@ -468,3 +468,123 @@ def test_around_every_change_of_the_clocks_there_is_one_instant_or_a_question():
 
     assert count.transitions > 200
     assert count.wrong == []
+
+
+# at the edges of what was said
+
+
+def plainly(text: str, now: str, windows: dict[str, Window] | None = None) -> datetime | None:
+    """In UTC, where no clock changes."""
+    return resolve(text, at(now), zone="UTC", windows=windows or {}).not_before
+
+
+def asks(text: str, now: str = "2026-11-15 23:00", windows: dict[str, Window] | None = None) -> str:
+    with pytest.raises(BadTime) as question:
+        resolve(text, at(now), zone="UTC", windows=windows or {})
+    return str(question.value)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "now", "start"),
+    [
+        ("02:59", "2026-11-15 23:00", "2026-11-16 02:59"),
+        ("2 p.m.", "2026-11-15 23:00", "2026-11-16 14:00"),
+        ("tonight at 5", "2026-11-15 23:00", "2026-11-16 05:00"),
+        ("tonight at 9pm", "2026-11-15 20:00", "2026-11-15 21:00"),
+        ("tonight at 12am", "2026-11-15 20:00", "2026-11-16 00:00"),
+        ("tonight at 13:00", "2026-11-15 10:00", "2026-11-15 13:00"),
+        ("tonight at 2am", "2026-11-16 02:00", "2026-11-17 02:00"),
+        ("sunday at 10:00", "2026-11-15 23:00", "2026-11-22 10:00"),
+        ("sunday at 23:00", "2026-11-15 23:00", "2026-11-22 23:00"),
+        ("sunday at 23:30", "2026-11-15 23:00", "2026-11-15 23:30"),
+    ],
+)
+def test_the_last_minute_and_the_very_moment_belong_to_what_follows(phrase, now, start):
+    assert plainly(phrase, now) == at(start)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "question"),
+    [
+        ("02:60", "There is no 02:60."),
+        ("13pm", "There is no 13 pm."),
+        ("tonight at 6", "Is 6 at night 6pm, or 6am the day after?"),
+        ("tonight at 12", "Is 12 at night 12pm, or 12am the day after?"),
+        ("between 2:15 and 2:45 am", "Is “2:15” in the morning or the afternoon?"),
+        ("between 2am and 4", "Is “4” in the morning or the afternoon?"),
+        ("sometime", "or a window: none is configured."),
+        ("maintenance window", "Which window? There are: none."),
+        ("in " + "9" * 80 + " hours", f"“in {'9' * 57}” lies beyond every calendar."),
+    ],
+)
+def test_a_question_says_what_it_is_about(phrase, question):
+    assert question in asks(phrase)
+
+
+def test_a_question_names_the_windows_that_there_are():
+    assert "or a window: nightly, weekend." in asks("sometime", windows=TWO)
+    assert "There are: nightly, weekend." in asks("maintenance window", windows=TWO)
+
+
+def test_noon_and_midnight_are_the_twelfth_hour_of_a_range():
+    found = resolve("between 12 and 2 am", at("2026-11-15 23:00"), zone="UTC", windows={})
+
+    assert (found.not_before, found.not_after) == (at("2026-11-16 00:00"), at("2026-11-16 02:00"))
+
+
+def test_what_was_said_is_kept_and_nothing_is_now():
+    assert [resolve(text, WINTER, zone="UTC", windows={}).said for text in ("", "At once")] == [
+        "now",
+        "At once",
+    ]
+
+
+def test_a_window_may_be_written_in_one_word():
+    assert said("maintenancewindow", WINTER) == at("2026-11-16 07:00")
+
+
+def opens(start: str, hours: float = 1, **more: object) -> dict[str, Window]:
+    return {"w": Window.model_validate({"start": f"{start}:00", "hours": hours, "zone": "UTC"} | more)}
+
+
+@pytest.mark.parametrize(
+    ("windows", "start"),
+    [
+        (opens("18:00", 0.5), "2026-11-16 18:00"),
+        (opens("05:00", 2), "2026-11-17 05:00"),
+        (opens("02:00") | {"seldom": opens("02:00", days=["sun"])["w"]}, "2026-11-17 02:00"),
+        (opens("06:00"), QUESTION),
+        (opens("06:30"), QUESTION),
+    ],
+    ids=["as it begins", "over its end", "another on another day", "as it ends", "in the morning"],
+)
+def test_a_night_is_twelve_hours_long(windows, start):
+    if start is QUESTION:
+        assert "At what time?" in asks("tonight", "2026-11-16 12:00", windows)
+    else:
+        assert plainly("tonight", "2026-11-16 12:00", windows) == at(start)
+
+
+def test_the_night_of_today_is_still_ahead_in_the_evening():
+    assert plainly("sunday night", "2026-11-15 18:30", opens("02:00")) == at("2026-11-16 02:00")
+    assert plainly("sunday night", "2026-11-16 00:30", opens("02:00")) == at("2026-11-23 02:00")
+
+
+def test_letters_hold_in_the_night_that_is_meant_and_not_only_today():
+    early = {"w": Window(start=time(3), hours=1, zone="America/New_York")}
+
+    assert said("saturday night est", at("2026-10-27 12:00"), early) == at("2026-11-01 08:00")
+
+
+def test_what_starts_as_a_window_opens_ends_with_it():
+    found = resolve("2am", WINTER, zone="America/New_York", windows=ONE)
+
+    assert found.not_after == at("2026-11-16 09:00")
+
+
+def test_the_opening_that_words_name_is_found_at_any_moment_and_other_words_name_none():
+    found = opening("The Nightly window.", at("2026-11-16 08:00"), {"Nightly": NIGHTLY})
+
+    assert found is not None
+    assert (found.not_before, found.not_after) == (at("2026-11-16 07:00"), at("2026-11-16 09:00"))
+    assert opening("2am", WINTER, ONE) is None

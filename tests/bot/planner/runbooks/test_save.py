@@ -3,11 +3,12 @@
 import pytest
 import yaml
 
+from bot.planner import planning
 from bot.planner.evaluation import NOW, config
+from bot.planner.examples import Stage, rehearse
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.book import SHIPPED, Missing, NoPlan
-from bot.planner.runbooks.examples import Stage, rehearse
 from bot.planner.runbooks.save import runbook
 from bot.planner.validate import Catalogue
 from storage.contract.spec import Mandate, PlanSpec
@@ -19,7 +20,12 @@ WISHES = [str(example) for book in BOOKS for example in book.examples]
 
 
 def planned(wish: str, books: list[runbooks.Runbook] = BOOKS) -> PlanSpec:
-    return prepare(runbooks.plan(wish, books, config()).spec, Catalogue(published()), config(), NOW)
+    return prepare(
+        planning.plan(wish, books, config(), contracts=published()).spec,
+        Catalogue(published()),
+        config(),
+        NOW,
+    )
 
 
 def saved(spec: PlanSpec, name: str = "my-plan") -> runbooks.Runbook:
@@ -63,7 +69,7 @@ def test_what_is_missing_is_asked_for_in_a_form():
     book = saved(planned("scale auth-service to 5 in production"), "scale-it")
 
     with pytest.raises(Missing) as missing:
-        runbooks.plan("run scale-it checkout", [book], config())
+        planning.plan("run scale-it checkout", [book], config())
 
     kinds = {field.name: field.kind for field in missing.value.fields}
 
@@ -74,7 +80,7 @@ def test_a_saved_runbook_is_chosen_by_its_name_only():
     book = saved(planned("restart auth-service in production"), "kick")
 
     with pytest.raises(NoPlan):
-        runbooks.plan("restart auth-service in production", [book], config())
+        planning.plan("restart auth-service in production", [book], config())
     assert planned("run kick auth-service production", [book]).steps[0].action == "restart"
 
 
@@ -114,6 +120,6 @@ def test_the_file_reads_well():
         config=config(),
     )
 
-    assert [*yaml.safe_load(text)] == ["id", "title", "examples", "never", "triggers", "slots", "plan"]
+    assert [*yaml.safe_load(text)] == ["id", "title", "examples", "never", "asks", "slots", "plan"]
     assert "contract" not in text
     assert "binding" not in text

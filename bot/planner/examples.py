@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from bot.planner import planning
 from bot.planner.prepare import prepare
-from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.book import Example, Planned, Runbook
 from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig
@@ -31,7 +31,7 @@ class Stage:
     now: datetime
 
     def plan(self, say: str) -> Planned:
-        made = runbooks.plan(say, self.books, self.config)
+        made = planning.plan(say, self.books, self.config, contracts=self.catalogue.contracts(), now=self.now)
         prepare(made.spec, self.catalogue, self.config, self.now)
         return made
 
@@ -74,8 +74,25 @@ def _example(stage: Stage, book: Runbook, example: Example) -> str:
     if made.runbook != book.id:
         return f"it became the plan of {made.runbook}"
     found = dict(made.slots)
+    if made.every is None and (
+        lost := [said for said in _paraphrases(book, example) if not _same(stage, said, made)]
+    ):
+        return f"said as “{lost[0]}”, it is not the same plan"
     odd = {name: found.get(name, "") for name, value in example.slots.items() if found.get(name, "") != value}
     return "; ".join(f"{name} is “{value}”" for name, value in odd.items())
+
+
+def _paraphrases(book: Runbook, example: Example) -> list[str]:
+    """The same wish with words around it that mean nothing; patterns know only their own words."""
+    return [f"please {example.say}", f"hey team, could you {example.say}? thanks!"] if book.asks else []
+
+
+def _same(stage: Stage, say: str, made: Planned) -> bool:
+    try:
+        again = stage.plan(say)
+    except SignoffError:
+        return False
+    return (again.runbook, again.slots) == (made.runbook, made.slots)
 
 
 def _never(stage: Stage, book: Runbook, say: str) -> str:

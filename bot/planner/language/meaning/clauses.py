@@ -1,0 +1,191 @@
+"""Where one wish ends and the next begins: at then, and, commas; only before a verb or a second target."""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from bot.planner.language.lexicon.names import Name
+from bot.planner.language.lexicon.words import Word
+
+MOST = 12  # clauses that are looked at
+STRONG = frozenset(
+    {
+        "then",
+        "afterwards",
+        "danach",
+        "dann",
+        "anschließend",
+        "luego",
+        "después",
+        "despues",
+        "subsequently",
+        "thereafter",
+        "next",
+    }
+)
+JOINS = frozenset({"and", "&", "+", "plus", ",", "und", "y", "e", "also"})
+ENDS = frozenset({".", "!", "?", ";", "\n"})
+SKIP = frozenset(
+    {
+        "also",
+        "then",
+        "and",
+        "please",
+        "just",
+        "of",
+        "for",
+        "on",
+        "in",
+        "to",
+        "the",
+        "a",
+        "from",
+        "dann",
+        "auch",
+        "de",
+        "la",
+        "el",
+        "von",
+        "both",
+    }
+)
+PASSING = re.compile(
+    r"(?:and |, )?(?:if|once|when|after|as soon as|wenn|si|cuando) (?:all |both )?(?:(?:they|these|"
+    r"those|it|that|this|all|everything|(?:the |all )?(?:\w+ )?(?:tests?|suite|check|checks|"
+    r"backup))"
+    r" (?:all )?(?:pass(?:es|ed)?|succeeds?|succeeded|works?|worked|(?:is|are|was|were) (?:all "
+    r")?(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete)|(?:have|has) "
+    r"(?:passed|succeeded|finished|completed)|goes? well|looks? (?:good|fine)|completes?|"
+    r"finish(?:es)?|pasan|funcionan)"
+    r"|green|successful|ok|okay|done|that works|passing|erfolgreich)(?= |$)"
+    r"|(?:and )?(?:on success|upon success|followed by|after that|after this|once done|when done|"
+    r"as well as|and after that|and afterwards)(?= |$)"
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A clause: its words, and whether it waits for the one before (“then”) or stands beside it."""
+
+    span: range
+    strong: bool = False
+    ends: str = ""  # the mark that ended its sentence
+
+
+FIRST = frozenset({"first", "firstly", "zuerst", "erst", "primero"})
+
+
+def links(words: Sequence[Word], taken: Collection[int]) -> set[int]:
+    """Words such as “if they pass”: what follows waits for what stands before."""
+    return _passing(words, taken) | opening(words)
+
+
+def opening(words: Sequence[Word]) -> set[int]:
+    """“First …, then …”: it says no more than the “then” does."""
+    opens = {
+        i
+        for i, word in enumerate(words)
+        if word.text in FIRST and (i == 0 or words[i - 1].text in ENDS | {","})
+    }
+    return {i for i in opens if any(word.text in STRONG for word in words[i + 1 :])}
+
+
+def _passing(words: Sequence[Word], taken: Collection[int]) -> set[int]:
+    line, places = "", list[int]()
+    for index, word in enumerate(words):
+        text = "\x00" if index in taken else word.text
+        line += f"{text} "
+        places += [index] * (len(text) + 1)
+    return {
+        places[o]
+        for match in PASSING.finditer(line.rstrip())
+        for o in range(match.start(), match.end())
+        if o < len(places)
+    }
+
+
+def split(
+    words: Sequence[Word],
+    verbs: Collection[int],
+    names: Sequence[Name],
+    roles: Mapping[int, str],
+    linked: Collection[int],
+) -> list[Part]:
+    """The clauses of a text, in order."""
+    parts: list[Part] = []
+    start, strong = 0, False
+    for index, word in enumerate(words):
+        if len(parts) >= MOST:
+            break
+        if word.kind == "mark" and word.text in ENDS and roles.get(index) != "time":
+            parts.append(Part(range(start, index), strong, word.text))
+            start = index + 1
+            strong = start in linked or (start < len(words) and words[start].text in STRONG)
+        elif index > start and (kind := _breaks(words, index, start, verbs, names, roles, linked)):
+            parts.append(Part(range(start, index), strong))
+            start, strong = index, kind == "strong"
+    parts.append(Part(range(start, len(words)), strong))
+    return [part for part in parts if any(words[i].kind != "mark" for i in part.span)]
+
+
+def _breaks(
+    words: Sequence[Word],
+    index: int,
+    start: int,
+    verbs: Collection[int],
+    names: Sequence[Name],
+    roles: Mapping[int, str],
+    linked: Collection[int],
+) -> str:
+    """Whether a new clause begins here: "strong", "weak" or ""."""
+    word = words[index]
+    if roles.get(index) in {"name", "value", "time"}:
+        return ""
+    goes_on = _begins(words, index, verbs, roles, linked) or _second(index, start, words, names, roles)
+    if (index in linked and index - 1 not in linked) or word.text in STRONG:
+        return "strong" if goes_on else ""
+    if word.text not in JOINS or (words[index - 1].text in JOINS and index - 1 > start) or not goes_on:
+        return ""
+    waits = any(w.text in STRONG for w in words[index + 1 : index + 3]) or index + 1 in linked
+    return "strong" if waits else "weak"
+
+
+def _begins(
+    words: Sequence[Word],
+    index: int,
+    verbs: Collection[int],
+    roles: Mapping[int, str],
+    linked: Collection[int],
+) -> bool:
+    """Whether the next word that says anything is a verb."""
+    place = index
+    while place < len(words) and place not in verbs:
+        said = words[place]
+        known = said.text in JOINS or said.text in STRONG or said.text in SKIP or place in linked
+        if not known and roles.get(place) not in {"polite", "mention", "emoji", "time"}:
+            return False
+        place += 1
+    return place < len(words)
+
+
+def _second(
+    index: int, start: int, words: Sequence[Word], names: Sequence[Name], roles: Mapping[int, str]
+) -> bool:
+    """Whether a second target of the same kind follows: not an environment, and not the same name."""
+    place = index + 1
+    while place < len(words) and (words[place].text in SKIP or words[place].text in JOINS):
+        place += 1
+    here = next((name for name in names if name.start == place), None)
+    before = [name for name in names if start <= name.start < index]
+    return here is not None and any(_alike(here, one) for one in before)
+
+
+def _alike(one: Name, other: Name) -> bool:
+    tables = {m.table for m in one.meanings if _target(m.table)} & {
+        m.table for m in other.meanings if _target(m.table)
+    }
+    return bool(tables) and {m.name for m in one.meanings} != {m.name for m in other.meanings}
+
+
+def _target(table: str) -> bool:
+    return table != "environments" and not table.startswith("=")
