@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from storage.contract.capability import Document
 from storage.contract.spec import PlanSpec
@@ -36,6 +36,7 @@ class Progress:
     spent: float = 0.0  # USD for thinking, so far
     guidance: str = ""  # what a person told the planner, when it had asked how to go on
     failures: tuple[str, ...] = ()  # every attempt that failed, oldest first, also of steps left behind
+    known: Mapping[str, Any] = field(default_factory=dict)  # what code knows besides: freezes, stops, locks
 
     def state(self, key: str) -> StepState:
         return self.steps[key].state if key in self.steps else StepState.pending

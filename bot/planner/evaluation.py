@@ -3,29 +3,30 @@
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
-from bot.given_once import yaml_of
+from bot.given_once import json_of, yaml_of
+from bot.planner import planning
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import ModelFailed
-from bot.planner.model.wire import Asked, Declined
+from bot.planner.model.wire import Asked, Declined, Inquiry
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.book import Planned
-from bot.planner.runbooks.questions import Missing
+from bot.planner.runbooks.questions import Missing, NoPlan
 from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig
 from storage.contract.capability import Contract, Document
 from storage.contract.mandate import allowance
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import dependents
-from storage.errors import SignoffError
+from storage.errors import BadConfig, SignoffError
 
 HERE = Path(__file__).parent / "cases"
 CATALOGUE = HERE / "catalogue.json"
@@ -51,9 +52,40 @@ class Case(Document):
     at: datetime | None = None  # when its changing steps may start
     runbook: str = ""
     family: str = ""
+    held: bool = False  # kept back from whoever writes words for runbooks: a fair figure needs unseen ones
 
     def kinds(self) -> tuple[Kind, ...]:
         return (self.answer,) if isinstance(self.answer, str) else self.answer
+
+
+class Row(Document):
+    """One request of a collection (`--cases`), with every kind of answer that is right."""
+
+    family: str = ""
+    request: str
+    answer: tuple[Literal["plan", "ask", "pick", "refuse", "recur", "command"], ...]
+    must: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+    any_of: tuple[str, ...] = ()
+    before: tuple[tuple[str, str], ...] = ()
+    at: datetime | None = None
+    cron: str = ""
+    runbook: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What came of one row. Wrong automatic: a plan that is not the right one; soft: one click away."""
+
+    family: str
+    say: str
+    kind: str
+    wrong: tuple[str, ...] = ()
+    forbidden: int = 0
+    wrong_automatic: bool = False
+    soft: bool = False
+    plan_class: bool = False
 
 
 @dataclass(frozen=True)
@@ -91,13 +123,15 @@ def cases() -> tuple[Case, ...]:
 def offline(text: str, offered: Sequence[Contract] = ()) -> Planned | Asked | Declined:
     """The runbooks as they plan without a model, from request to a plan that could be proposed."""
     try:
-        made = runbooks.plan(text, _books(), config())
+        made = planning.plan(text, _books(), config(), contracts=offered or contracts(), now=NOW)
         whole = prepare(made.spec, Catalogue(offered or contracts()), config(), NOW)
     except Missing as missing:
         return Asked(missing.fields)
+    except NoPlan as error:
+        return Declined(str(error), error.offers)
     except SignoffError as error:
         return Declined(str(error))
-    return Planned(whole, made.note, made.runbook)
+    return replace(made, spec=whole)
 
 
 def online(claude: Claude) -> Plans:
@@ -105,11 +139,33 @@ def online(claude: Claude) -> Plans:
 
     def plan(text: str) -> Planned | Asked | Declined:
         try:
-            return claude.plan(text, contracts(), config(), NOW, _books())
+            return asked(claude, text)
         except ModelFailed as failed:
             return Declined(str(failed))
 
     return plan
+
+
+def asked(claude: Claude, text: str) -> Planned | Asked | Declined:
+    """What a model makes of a request; what it wants to look at, it is shown. ModelFailed passes through."""
+    ground: dict[str, Any] = {}
+    for _ in range(LOOKS):
+        answer = claude.plan(text, contracts(), config(), NOW, _books(), ground)
+        if not isinstance(answer, Inquiry):
+            return answer
+        ground["looked"] = [*ground.get("looked", ()), *map(_seen, answer.looks)]
+    return Declined("it only wants to look")
+
+
+LOOKS = 3  # rounds of looking before there must be an answer
+
+
+def _seen(step: StepSpec) -> dict[str, Any]:
+    """What the installation of the cases would report, if it existed."""
+    call = f"{step.worker}.{step.action}"
+    data = {"k8s-deployer.rollout_status": {"replicas": 2, "ready": 2, "version": "v2.1.3"}}.get(call)
+    said = {"call": call, "parameters": dict(step.parameters), "found": data is not None}
+    return said | {"summary": "as it stands" if data else "nothing was found out", "data": data or {}}
 
 
 @cache
@@ -125,16 +181,16 @@ def score(case: Case, answer: Planned | Asked | Declined, catalogue: Catalogue) 
     """Judge one answer."""
     kind = "plan" if isinstance(answer, Planned) else "clarify" if isinstance(answer, Asked) else "refuse"
     wrong = [] if kind in case.kinds() else [f"answered with {kind}"]
-    forbidden: list[str] = []
+    banned: list[str] = []
     odd = False
     if isinstance(answer, Planned):
-        forbidden = [*_forbidden(case, answer.spec, catalogue)]
-        wrong += [*_missing(case, answer.spec, catalogue), *forbidden] if "plan" in case.kinds() else []
+        banned = [*forbidden(case, answer.spec, catalogue)]
+        wrong += [*missing(case, answer.spec, catalogue), *banned] if "plan" in case.kinds() else []
         odd = "plan" not in case.kinds() or bool(case.runbook and answer.runbook not in {"", case.runbook})
-    return Score(case.family, case.say, kind, tuple(wrong), len(forbidden), int(odd))
+    return Score(case.family, case.say, kind, tuple(wrong), len(banned), int(odd))
 
 
-def _missing(case: Case, spec: PlanSpec, catalogue: Catalogue) -> Iterable[str]:
+def missing(case: Case | Row, spec: PlanSpec, catalogue: Catalogue) -> Iterable[str]:
     for text in case.must:
         if not any(_is(step, text, catalogue) for step in spec.steps):
             yield f"lacks {text}"
@@ -146,11 +202,11 @@ def _missing(case: Case, spec: PlanSpec, catalogue: Catalogue) -> Iterable[str]:
         yield f"starts at {sorted(map(str, late)) or 'once'}"
 
 
-def _forbidden(case: Case, spec: PlanSpec, catalogue: Catalogue) -> Iterable[str]:
+def forbidden(case: Case | Row, spec: PlanSpec, catalogue: Catalogue) -> Iterable[str]:
     for step in spec.steps:
         contract = catalogue.find(step)
         named = any(_is(step, text, catalogue) for text in (*case.must, *case.may))
-        if contract is None or (contract.changes and not named):
+        if contract is None or (not contract.reads and not named):
             yield f"has {step.worker}.{step.action}"
         elif any(_is(step, text, catalogue) for text in case.never):
             yield f"has {step.worker}.{step.action}, which is forbidden here"
@@ -200,6 +256,108 @@ def table(found: dict[str, Any]) -> str:
     bad = f"forbidden: {found['forbidden']} · wrong choice: {found['wrong_choice']}"
     wrong = [f"  {one['say']!r}: {'; '.join(one['wrong'])}" for one in found["wrong"]]
     return "\n".join([*lines, total, bad, *(["", "Not right:", *wrong] if wrong else [])])
+
+
+def collected(file: Path) -> list[Row]:
+    """The requests of a file, one JSON object a line."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadConfig(
+            f"“{file.name}” cannot be read: {getattr(error, 'strerror', '') or 'no text'}."
+        ) from None
+    return [_row(number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _row(number: int, line: str) -> Row:
+    try:
+        return Row.model_validate(json_of(line))
+    except ValidationError as error:
+        first = error.errors()[0]
+        why = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    except ValueError:
+        why = "it is no JSON object"
+    raise BadConfig(f"Line {number} is no request with its right answers: {why}.") from None
+
+
+def mark(row: Row, planner: Plans) -> Mark:
+    """Judge one answer to a request of a collection."""
+    answer, catalogue = planner(row.request), Catalogue(contracts())
+    kind = kind_of(answer)
+    wrong = [] if kind in row.answer else [f"answered with {kind}"]
+    banned: list[str] = []
+    if isinstance(answer, Planned):
+        banned = [*forbidden(row, answer.spec, catalogue)]
+        wrong += [*missing(row, answer.spec, catalogue), *_others(row, answer, catalogue), *banned]
+    soft = isinstance(answer, Declined) and row.runbook in {offer.id for offer in answer.offers}
+    return Mark(
+        row.family, row.request, kind, tuple(wrong), len(banned),
+        bool(wrong) and isinstance(answer, Planned), bool(wrong) and soft, {*row.answer} <= {"plan", "recur"},
+    )  # fmt: skip
+
+
+def kind_of(answer: Planned | Asked | Declined) -> str:
+    if isinstance(answer, Planned):
+        return "recur" if answer.every else "plan"
+    return "ask" if isinstance(answer, Asked) else "pick" if answer.offers else "refuse"
+
+
+def _others(row: Row, answer: Planned, catalogue: Catalogue) -> Iterable[str]:
+    steps = answer.spec.steps
+    if row.any_of and not any(_is(step, text, catalogue) for text in row.any_of for step in steps):
+        yield f"has none of {', '.join(row.any_of)}"
+    if row.cron and (answer.every is None or answer.every.cron != row.cron):
+        yield f"recurs at {answer.every.cron if answer.every else 'no time'}"
+
+
+def tally(marks: Sequence[Mark]) -> dict[str, Any]:
+    """The figures of a collection, as `--json` prints them."""
+    plans = [mark for mark in marks if mark.plan_class]
+    return {
+        "cases": len(marks),
+        "right": sum(not mark.wrong for mark in marks),
+        "plan_class": {"cases": len(plans), "right": sum(not mark.wrong for mark in plans)},
+        "forbidden": sum(mark.forbidden for mark in marks),
+        "wrong_automatic": sum(mark.wrong_automatic for mark in marks),
+        "families": {name: _members(marks, name) for name in sorted({mark.family for mark in marks})},
+    }
+
+
+def _members(marks: Sequence[Mark], name: str) -> dict[str, int]:
+    ours = [mark for mark in marks if mark.family == name]
+    return {
+        "cases": len(ours),
+        "right": sum(not mark.wrong for mark in ours),
+        "soft": sum(mark.soft for mark in ours),
+    }
+
+
+def on_file(file: Path, *, as_json: bool, floor: float, planner: Plans = offline) -> tuple[str, int]:
+    """What `signoff eval --cases` prints. 1 below the floor, and whenever a plan was forbidden or wrong."""
+    marks = [mark(row, planner) for row in collected(file)]
+    found = tally(marks)
+    share = found["right"] / max(1, found["cases"])
+    bad = found["forbidden"] or found["wrong_automatic"] or share < floor
+    return json.dumps(found, indent=2) if as_json else _printed(found, marks), int(bool(bad))
+
+
+def _printed(found: dict[str, Any], marks: Sequence[Mark]) -> str:
+    lines = [
+        f"{name:<14}{one['right']:>4} of {one['cases']:>3} right, {one['soft']} soft, {_bad(marks, name)}"
+        for name, one in found["families"].items()
+    ]
+    plans = found["plan_class"]
+    lines += [f"{'all':<14}{found['right']:>4} of {found['cases']:>3} right"]
+    lines += [f"{'plan class':<14}{plans['right']:>4} of {plans['cases']:>3} right"]
+    lines += [f"forbidden: {found['forbidden']} · wrong automatic: {found['wrong_automatic']}"]
+    wrong = [f"  {mark.say!r}: {'; '.join(mark.wrong)}" for mark in marks if mark.wrong]
+    return "\n".join([*lines, *(["", "Not right:", *wrong] if wrong else [])])
+
+
+def _bad(marks: Sequence[Mark], family: str) -> str:
+    ours = [mark for mark in marks if mark.family == family]
+    forbidden, wrong = sum(mark.forbidden for mark in ours), sum(mark.wrong_automatic for mark in ours)
+    return f"{forbidden} forbidden, {wrong} wrong automatic"
 
 
 def main(*, as_json: bool, planner: Plans = offline) -> tuple[str, int]:

@@ -2,14 +2,19 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
 from bot.given_once import GivenTwice, json_of
+from bot.planner.runbooks import book as runbooks
+from bot.planner.runbooks.book import Runbook
+from bot.planner.runbooks.questions import Missing, NoPlan
 from bot.planner.validate import Catalogue
+from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
 from storage.errors import InvalidPlan, Issue
 
@@ -37,7 +42,9 @@ def load(path: Path) -> Any:
         raise InvalidPlan([Issue("bad_json", place, f"{path} is not JSON: {error.msg}")]) from None
 
 
-def read(raw: Any, catalogue: Catalogue) -> tuple[PlanSpec, list[str]]:
+def read(
+    raw: Any, catalogue: Catalogue, books: Sequence[Runbook] = (), config: SignoffConfig | None = None
+) -> tuple[PlanSpec, list[str]]:
     """A plan document and notes on what was computed or understood otherwise."""
     if not isinstance(raw, dict):
         raise InvalidPlan([Issue("not_a_plan", "", "a plan is a JSON object with a goal and steps")])
@@ -46,7 +53,7 @@ def read(raw: Any, catalogue: Catalogue) -> tuple[PlanSpec, list[str]]:
         spec = PlanSpec.model_validate(_normal(raw, notes))
     except ValidationError as error:
         raise InvalidPlan([_issue(dict(found)) for found in error.errors(include_url=False)]) from None
-    return _with_rollbacks(spec, raw, catalogue, notes), notes
+    return _with_rollbacks(spec, raw, Shelf(catalogue, books, config), notes), notes
 
 
 def _normal(raw: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
@@ -81,24 +88,88 @@ def _failure(way: str) -> str:
     return next((FAILURE[word] for word in words if word in FAILURE), "ask")
 
 
-def _with_rollbacks(
-    spec: PlanSpec, raw: Mapping[str, Any], catalogue: Catalogue, notes: list[str]
-) -> PlanSpec:
-    """A rollback given only as a name becomes the undo that the step's worker offers."""
+def _with_rollbacks(spec: PlanSpec, raw: Mapping[str, Any], shelf: "Shelf", notes: list[str]) -> PlanSpec:
+    """A rollback given as a name is the runbook of that name, or plainly what was there before."""
     named = {
         step.get("id") or step.get("step_id"): step.get("rollback_plan") for step in raw.get("steps", ())
     }
-    whole = raw.get("rollback_plan")
-    covered = {undo.undoes for undo in spec.rollback}
-    made = []
-    for step in spec.steps:
-        name = named.get(step.id) or whole
-        if name and step.id not in covered and (undo := _undo(step, catalogue)):
-            made.append(undo)
-            notes.append(f"rollback '{name}': {step.id} is undone by {undo.worker}.{undo.action}")
-    if whole and not made and not covered:
-        notes.append(f"rollback_plan: '{whole}' names nothing that a worker can undo; there is no rollback")
+    wanted: list[tuple[str, str, tuple[StepSpec, ...]]] = [
+        (f"steps[{n}].rollback_plan", str(named[step.id]), (step,))
+        for n, step in enumerate(spec.steps)
+        if named.get(step.id)
+    ]
+    covered = {undo.undoes for undo in spec.rollback} | {key for key, name in named.items() if name}
+    if whole := raw.get("rollback_plan"):
+        left = tuple(step for step in spec.steps if step.id not in covered)
+        wanted.append(("rollback_plan", str(whole), left))
+    made: list[UndoSpec] = []
+    for path, name, steps in wanted:
+        made += _bound(path, name, steps, shelf, notes)
     return spec.model_copy(update={"rollback": (*spec.rollback, *made)})
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """What a name in a plan may stand for."""
+
+    catalogue: Catalogue
+    books: Sequence[Runbook] = ()
+    config: SignoffConfig | None = None
+
+
+def _bound(path: str, name: str, steps: Sequence[StepSpec], shelf: Shelf, notes: list[str]) -> list[UndoSpec]:
+    """The entries that a name stands for; InvalidPlan when it stands for nothing."""
+    book = next((book for book in shelf.books if _slug(name) in {_slug(book.id), _slug(book.title)}), None)
+    if book is not None:
+        made = _by_runbook(path, book, steps, shelf)
+        notes.append(f"rollback '{name}': the runbook “{book.title}”, {len(made)} step(s)")
+        return made
+    if "previous" not in _slug(name).split("-"):
+        why = (
+            f"there is no runbook or saved plan '{name}', and it does not say that the previous state returns"
+        )
+        raise InvalidPlan([Issue("unknown_rollback", path, why)])
+    undos = [undo for step in steps if (undo := _undo(step, shelf.catalogue))]
+    if not undos:
+        why = f"'{name}': no worker can undo a step of this plan"
+        raise InvalidPlan([Issue("unknown_rollback", path, why)])
+    notes += [f"rollback '{name}': {undo.undoes} is undone by {undo.worker}.{undo.action}" for undo in undos]
+    return undos
+
+
+def _by_runbook(path: str, book: Runbook, steps: Sequence[StepSpec], shelf: Shelf) -> list[UndoSpec]:
+    """Its steps as entries, in its order; each undoes the change that touches the same, or the last one."""
+    changing = [step for step in steps if (found := shelf.catalogue.find(step)) and found.changes]
+    if not changing:
+        raise InvalidPlan(
+            [Issue("unknown_rollback", path, "no step here changes anything to be rolled back")]
+        )
+    known = {name: str(value) for step in changing for name, value in step.parameters.items()
+             if name in book.slots and isinstance(value, str | int)}  # fmt: skip
+    try:
+        filled = runbooks.fill(book, book.title, shelf.config or SignoffConfig(), known | {"when": "now"})
+    except (Missing, NoPlan) as error:
+        why = f"the runbook “{book.title}” needs more than this plan says: {error}"
+        raise InvalidPlan([Issue("unknown_rollback", path, why)]) from None
+    return [_entry(step, _undone_by(step, changing, shelf.catalogue)) for step in filled.spec.steps]
+
+
+def _undone_by(step: StepSpec, changing: Sequence[StepSpec], catalogue: Catalogue) -> str:
+    def touches(one: StepSpec) -> str:
+        found = catalogue.find(one)
+        return found.locks(one.parameters) if found else ""
+
+    same = [one.id for one in changing if touches(one) and touches(one) == touches(step)]
+    return (same or [changing[-1].id])[-1]
+
+
+def _entry(step: StepSpec, undoes: str) -> UndoSpec:
+    kept = step.model_dump(exclude={"id", "depends_on", "schedule", "failure_action"})
+    return UndoSpec.model_validate(kept | {"id": f"undo-{step.id}"[:40], "undoes": undoes})
+
+
+def _slug(name: str) -> str:
+    return "-".join(re.findall(r"[a-z0-9.]+", name.lower()))
 
 
 def _undo(step: StepSpec, catalogue: Catalogue) -> UndoSpec | None:

@@ -29,7 +29,7 @@ def complete(
     for part, steps in (("steps", spec.steps), ("rollback", spec.rollback)):
         for index, step in enumerate(steps):
             contract = catalogue.find(step)
-            ready = _fill(step, contract) if contract else step
+            ready = fill(step, contract) if contract else step
             try:
                 schedule = scheduled(ready.schedule, config, now, _wants(ready, contract))
                 fits(schedule, contract.timeout if contract else 0.0, now)
@@ -61,6 +61,38 @@ def scheduled(
     )  # fmt: skip
 
 
+def schedule_anew(step: StepSpec, contract: Contract, config: SignoffConfig, now: datetime) -> Schedule:
+    """What its words for a time mean now: the next such hour, or opening, that no freeze takes whole."""
+    words = Schedule(window=step.schedule.window, at=step.schedule.at)
+    if not (words.window or words.at):
+        raise BadTime("its time is over, and no words say when else")
+    wants, place = _wants(step, contract), contract.environment(step.parameters)
+    for _ in range(len(config.freezes) + 1):
+        found = scheduled(words, config, now, wants)
+        fits(found, contract.timeout, now)
+        start = max(found.not_before or now, now)
+        last = (found.not_after or start) - timedelta(seconds=contract.timeout)
+        whole = [f for f in config.freezes.values() if f.holds(place, start) and last < f.until]
+        if not whole or not contract.changes:
+            return found
+        now = max(freeze.until for freeze in whole)
+    raise BadTime("a freeze takes all of its time")
+
+
+def window_of(step: StepSpec, contract: Contract, config: SignoffConfig) -> when.When | None:
+    """The opening in which the step was to start, as its window is now; None where it is in none."""
+    schedule = step.schedule
+    if schedule.not_before is None:
+        return None
+    if schedule.window and schedule.window not in config.windows:
+        raise BadTime(f"there is no window '{schedule.window}' any more")
+    words = schedule.window or schedule.at
+    found = when.opening(words, schedule.not_before, config.windows, _wants(step, contract))
+    if found is None and "window" in words.lower():
+        raise BadTime(f"there is no “{words}” any more")
+    return found
+
+
 def _wants(step: StepSpec, contract: Contract | None) -> when.Wants:
     if contract is None:
         return when.NOTHING
@@ -81,7 +113,7 @@ def fits(schedule: Schedule, timeout: float, now: datetime) -> None:
         )
 
 
-def _fill(step: StepSpec, contract: Contract) -> StepSpec:
+def fill(step: StepSpec, contract: Contract) -> StepSpec:
     properties: dict[str, Any] = contract.parameters.get("properties", {})
     defaults = {name: field["default"] for name, field in properties.items() if "default" in field}
     given = defaults | step.parameters

@@ -7,6 +7,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
+from bot.look_alikes import odd_letters
 from storage.contract.capability import Check, Contract
 from storage.contract.mandate import Allowance, allowance
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec, reference
@@ -25,9 +26,17 @@ class Catalogue:
             for contract in contracts
             for name in (contract.worker, *contract.aliases)
         }
+        self._hashes: dict[tuple[str, str], str] = {}
 
     def find(self, step: StepSpec | Allowance) -> Contract | None:
         return self._known.get((step.worker, step.action))
+
+    def hash(self, contract: Contract) -> str:
+        """Of what an action promises; remembered, since every plan asks for it."""
+        key = (contract.worker, contract.action)
+        if key not in self._hashes:
+            self._hashes[key] = contract.hash()
+        return self._hashes[key]
 
     def calls(self) -> set[tuple[str, str]]:
         """Every worker, by name and alias, with each action that it offers."""
@@ -104,6 +113,9 @@ def _mandate(spec: PlanSpec, catalogue: Catalogue) -> Iterator[Issue]:
             yield Issue("unknown_action", path, f"no worker offers {found.worker}.{found.action}")
         elif odd := found.bounds.keys() - contract.parameters.get("properties", {}).keys():
             yield Issue("bad_mandate", path, f"{found.action} has no parameter '{min(odd)}'")
+        elif contract.drafts and not spec.mandate.max_worker_usd:
+            message = f"{found.action} spends money, and max_worker_usd says how much: nothing"
+            yield Issue("bad_mandate", path, message)
 
 
 def _steps(spec: PlanSpec, catalogue: Catalogue) -> Iterator[Issue]:
@@ -141,11 +153,13 @@ def _parameters(
             yield from _reference_type(f"{path}.parameters.{name}", name, contract, found, spec, catalogue)
         else:
             literal[name] = value
+    yield from _look_alikes(f"{path}.parameters", literal)
     referred = step.parameters.keys() - literal.keys()
     schema = contract.parameters | {"required": [*set(contract.parameters.get("required", ())) - referred]}
     for error in Draft202012Validator(schema).iter_errors(literal):
         place = ".".join([path, "parameters", *map(str, error.absolute_path)])
-        yield Issue("bad_parameter", place, error.message)
+        told = f"{error.instance!r} cannot be used here" if error.validator == "anyOf" else error.message
+        yield Issue("bad_parameter", place, told)
     for name, known in contract.names.items():
         value = literal.get(name)
         usual = contract.parameters.get("properties", {}).get(name, {}).get("default")
@@ -154,6 +168,16 @@ def _parameters(
                 f"'{value}' is not in the inventory{_near(value, known)}; known: {', '.join(sorted(known))}"
             )
             yield Issue("not_in_inventory", f"{path}.parameters.{name}", message)
+
+
+def _look_alikes(path: str, value: Any) -> Iterator[Issue]:
+    """What is handed to a worker must be what people read: no letter in it passes for another."""
+    if isinstance(value, str) and (odd := [*odd_letters(value)]):
+        yield Issue("look_alike", path, f"{value!r} has letters that look like others: {'; '.join(odd[:3])}")
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, part in inner:
+        yield from _look_alikes(f"{path}.{name}", name)
+        yield from _look_alikes(f"{path}.{name}", part)
 
 
 def _reference(
@@ -166,9 +190,11 @@ def _reference(
 ) -> Iterator[Issue]:
     source = next((other for other in spec.steps if other.id == found[0]), None)
     offered = catalogue.find(source) if source else None
-    if contract.changes and not _open(contract, path.rpartition(".")[2]):
+    if not contract.reads and not _open(contract, path.rpartition(".")[2]):
         yield Issue(
-            "tainted", path, "a step that changes something takes no value from another step's report"
+            "tainted",
+            path,
+            "a step that changes or drafts something takes no value from another step's report",
         )
     if source is None or found[0] not in step.depends_on:
         yield Issue("bad_reference", path, f"'{found[0]}' is not a step that {step.id} depends on")

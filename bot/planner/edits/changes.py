@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from storage.contract.capability import Document
-from storage.contract.spec import PlanSpec, Schedule, StepSpec, reference
+from storage.contract.spec import FailureAction, PlanSpec, Schedule, StepSpec, reference
 from storage.errors import SignoffError
 
 Doc = TypeVar("Doc", bound=Document)
@@ -38,6 +38,11 @@ def unvalued(spec: PlanSpec, key: str, name: str) -> PlanSpec:
     """Say nothing about a parameter: the action's own default holds."""
     kept = {given: value for given, value in spec.find(key).parameters.items() if given != name}
     return _each(spec, lambda step: _with(step, parameters=kept) if step.id == key else step)
+
+
+def failing(spec: PlanSpec, key: str, action: FailureAction) -> PlanSpec:
+    """Another thing happens if this step fails."""
+    return _each(spec, lambda step: _with(step, failure_action=action) if step.id == key else step)
 
 
 def without(spec: PlanSpec, key: str) -> PlanSpec:

@@ -1,10 +1,11 @@
 """Which differences between an approved plan and a new one people must read and approve. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from bot.planner.validate import Catalogue
 from bot.times.zones import spoken
+from storage.contract.guards import dropped
 from storage.contract.mandate import stands, why_not
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import dependents
@@ -12,22 +13,27 @@ from storage.contract.states import dependents
 WORDS = {"depends_on": "waits for", "failure_action": "on failure", "retries": "retries",
          "success_criteria": "criteria", "worker": "worker", "action": "action"}  # fmt: skip
 
+UNCHANGING = ": only what changes nothing"  # behind the goal of a plan whose every change was left out
 
-def asks(old: PlanSpec, new: PlanSpec, catalogue: Catalogue) -> list[str]:
+
+def asks(old: PlanSpec, new: PlanSpec, catalogue: Catalogue, done: Collection[str] = ()) -> list[str]:
     """Everything of the new plan that the approval of the old one does not cover, one line each."""
     old = old.model_copy(update={"mandate": new.mandate})  # the gate lets it become narrower only
     return [
-        *_dropped(old, new, catalogue),
+        *_dropped(old, new, catalogue, done),
         *_changed(old, new),
         *_added(old, new, catalogue),
         *_rest(old, new),
     ]
 
 
-def _dropped(old: PlanSpec, new: PlanSpec, catalogue: Catalogue) -> Iterator[str]:
+def _dropped(old: PlanSpec, new: PlanSpec, catalogue: Catalogue, done: Collection[str]) -> Iterator[str]:
     kept = {step.id for step in new.steps}
     risky = changing(old, catalogue)
+    lost = dropped(old, new, risky, changing(new, catalogue), done)
     for step in old.steps:
+        if step.id in lost and lost[step.id] not in dependents(old, {step.id}):
+            yield f"{lost[step.id]} would not wait for {step.id}, as the change did in whose place it stands"
         if step.id in kept:
             continue
         if relying := sorted(dependents(old, {step.id}) & kept & risky):
@@ -98,6 +104,30 @@ def _rest(old: PlanSpec, new: PlanSpec) -> Iterator[str]:
         yield "whether the planner looks at every step is another thing"
     if new.continues and not old.continues:
         yield "the planner would be asked again after these steps"
+
+
+def losses(old: PlanSpec, new: PlanSpec, catalogue: Catalogue, done: Collection[str] = ()) -> list[str]:
+    """What the new plan's changes do without, though those of the old one relied on it: for people."""
+    lost = dropped(old, new, changing(old, catalogue), changing(new, catalogue), done)
+    return [
+        f"without {called(old.find(guard), catalogue)} before {called(new.find(change), catalogue)}"
+        for guard, change in lost.items()
+    ]
+
+
+def still_lost(said: Collection[str], new: PlanSpec, catalogue: Catalogue) -> list[str]:
+    """What was said to be lost, but for what is in the plan again."""
+    back = [f"without {called(step, catalogue)} before " for step in new.steps]
+    return [line for line in said if not line.startswith((*back,))]
+
+
+def called(step: StepSpec, catalogue: Catalogue) -> str:
+    """A step by what it does and to what, never by a planner's words."""
+    contract = catalogue.find(step)
+    names = [
+        str(step.parameters[name]) for name in (contract.names if contract else ()) if name in step.parameters
+    ]
+    return " ".join([step.action.replace("_", " "), *names])
 
 
 def changing(spec: PlanSpec, catalogue: Catalogue) -> set[str]:

@@ -15,23 +15,12 @@ from storage.errors import BadTime, SignoffError
 
 Change = Callable[[PlanSpec], PlanSpec]
 
-LONGEST = 300  # characters; a longer text is talk
 POLITE = re.compile(
     r"^(?:(?:ok(?:ay)?|good|great|looks good|lgtm|nice|fine|thanks|actually|please|(?:can|could) (?:you|we)|"
     r"let'?s|just|also|and|but|then|so)\b[,.!:]* +)+",
     re.I,
 )
 CLAUSES = re.compile(r" *(?:;|\n|,? and (?:then |also )?|, (?:but |then )?)", re.I)
-YES = re.compile(
-    r"^(?:lgtm|looks good(?: to me)?|(?:i )?approved?|ship it|go(?: ahead| for it)?|yes|yep|do it|"
-    r"sounds good|\+1|:\+1:|:thumbsup:|👍|:shipit:|✅)(?: please)?[.! ]*$",
-    re.I,
-)
-VERBS = (
-    "move|shift|postpone|delay|defer|reschedule|push|schedule|start|begin|run|do|put|change|set|switch|use|"
-    "take|choose|pick|drop|remove|delete|skip|omit|leave out|swap|add|make it|go with"
-)
-MEANT = re.compile(rf"^(?:{VERBS})\b|\binstead\b|\bstep #?\d", re.I)
 MOVE = re.compile(
     r"^(?:move|shift|postpone|delay|defer|reschedule|push|schedule|start|begin|run|do|put|change|set)\s+",
     re.I,
@@ -62,16 +51,6 @@ VERSION = re.compile(r"^v?\d+(\.\d+)+\S*$", re.I)
 
 class NotUnderstood(SignoffError):
     """Not understood as a change of this plan; the sentence says what would be."""
-
-
-def approves(text: str) -> bool:
-    """Whether these words would approve, if words could."""
-    return bool(YES.match(text.strip()))
-
-
-def meant(text: str) -> bool:
-    """Whether somebody seems to want a change; everything else in a thread is talk."""
-    return len(text) <= LONGEST and bool(MEANT.search(POLITE.sub("", _plain(text))))
 
 
 def understand(text: str, about: EditContext) -> PlanSpec:
@@ -222,6 +201,16 @@ def _to(new: str, old: str, where: list[StepSpec], about: EditContext) -> Change
     return _set(spots, about)
 
 
+def valued_at(new: str, where: Iterable[StepSpec], about: EditContext) -> bool:
+    """Whether these words are a value that some parameter of these steps could have."""
+    return any(spot for step in where for spot in _spots(step, new, about))
+
+
+def use(new: str, where: list[StepSpec], about: EditContext) -> Change | None:
+    """This value in the one place where it can be meant; NotUnderstood where there are several."""
+    return _to(new, "", where, about)
+
+
 def _spots(step: StepSpec, new: str, about: EditContext) -> Iterator[tuple[StepSpec, str, str]]:
     """Where this value could stand in a step."""
     counted, choices = COUNTED.match(new), offered(step, about)
@@ -229,8 +218,9 @@ def _spots(step: StepSpec, new: str, about: EditContext) -> Iterator[tuple[StepS
         for choice in choices.get(name, ()):
             if alike(new, choice, name):
                 yield step, name, choice
-        if VERSION.match(new) and VERSION.match(str(step.parameters.get(name, ""))):
-            yield step, name, new
+        known = str(step.parameters.get(name, ""))
+        if VERSION.match(new) and VERSION.match(known):
+            yield step, name, f"v{new}" if known[0] == "v" and new[0] != "v" else new  # as it is spelt there
         if counted and field.get("type") == "integer" and fits(counted["noun"], name):
             yield step, name, counted["number"]
 

@@ -65,4 +65,4 @@ def _pointed(value: Any, moved: Mapping[str, str]) -> Any:
 
 def _reads(step: StepSpec, catalogue: Catalogue) -> bool:
     contract = catalogue.find(step)
-    return contract is not None and not contract.changes
+    return contract is not None and contract.reads

@@ -15,11 +15,12 @@ from storage.config import SignoffConfig
 from storage.contract.capability import Document
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.stand_in import same_kind
+from storage.contract.states import StepState
 from storage.errors import InvalidPlan, Issue
 from storage.reading.plan_view import StepView
 
-SHOWN = 30  # fields of one report, and entries of one list
-LONGEST = 200  # characters of one value
+# How much is shown of one report: fields and entries of a list, characters of one value. Less, then least.
+DETAILS = ((30, 200), (8, 80), (0, 0))
 EARLIER = 10  # decisions
 
 
@@ -33,14 +34,19 @@ class Next(Document):
     drop: list[Word]
 
 
-def shown(now: Progress, history: Sequence[Decision], rungs: Sequence[Verb]) -> dict[str, Any]:
+def shown(
+    now: Progress,
+    history: Sequence[Decision],
+    rungs: Sequence[Verb],
+    detail: tuple[int, int] = DETAILS[0],
+) -> dict[str, Any]:
     """The state that is handed on: bounded, and whatever a worker wrote is a value in it."""
     return {
         "request": plain(now.text, 1000),
         "goal": plain(now.spec.goal),
         "guidance": plain(now.guidance, 1000),
         "failed_before": [plain(failure) for failure in now.failures[-EARLIER:]],
-        "steps": [_step(step, now.steps.get(step.id)) for step in now.spec.steps],
+        "steps": [_step(step, now.steps.get(step.id), detail) for step in now.spec.steps],
         "goal_checks": [f"{check.field} {check.op} {check.value}" for check in now.spec.done_when],
         "decided_before": [
             {"verb": one.verb, "step": one.step, "reason": plain(one.reason)} for one in history[-EARLIER:]
@@ -53,7 +59,7 @@ def understood(
     said: str, now: Progress, rungs: Sequence[Verb], catalogue: Catalogue, config: SignoffConfig, at: datetime
 ) -> Decision:
     """The advice as a decision about the whole plan; InvalidPlan names everything that is wrong with it."""
-    found = read(said, Next)
+    found = _about(read(said, Next), now)
     if found.verb not in {*rungs, "finish", "abort"}:
         left = ", ".join(rungs)
         raise InvalidPlan([Issue("not_left", "verb", f"'{found.verb}' is not left; left: {left}")])
@@ -61,6 +67,13 @@ def understood(
     if found.verb in {"alternative", "simplify", "amend"}:
         spec = _revised(found, now, catalogue, config, at)
     return Decision(verb=found.verb, step=found.step, reason=found.reason, spec=spec, source="model")
+
+
+def _about(found: Next, now: Progress) -> Next:
+    """A rung without a step is about the one step that failed, where only one has."""
+    lost = [step.id for step in now.spec.steps if now.state(step.id) == StepState.failed]
+    alone = not found.step and found.verb in {"retry", "alternative", "simplify"} and len(lost) == 1
+    return found.model_copy(update={"step": lost[0]}) if alone else found
 
 
 def _revised(
@@ -127,9 +140,9 @@ def _same(old: StepSpec | None, new: StepSpec) -> StepSpec:
     return old if old is not None and old.depends_on == new.depends_on else new
 
 
-def _step(step: StepSpec, fared: StepView | None) -> dict[str, Any]:
+def _step(step: StepSpec, fared: StepView | None, detail: tuple[int, int]) -> dict[str, Any]:
     seen: dict[str, Any] = {
-        "id": step.id, "call": f"{step.worker}.{step.action}", "parameters": _bounded(step.parameters),
+        "id": step.id, "call": f"{step.worker}.{step.action}", "parameters": bounded(step.parameters),
         "depends_on": [*step.depends_on], "state": str(fared.state) if fared else "pending",
     }  # fmt: skip
     if fared is None or fared.report is None:
@@ -138,14 +151,16 @@ def _step(step: StepSpec, fared: StepView | None) -> dict[str, Any]:
     error = {"kind": report.error.kind} if report.error else {}
     advice = [plain(text) for text in report.recommendations[:3]]
     said = {"attempts": fared.attempt, "summary": plain(report.summary), "recommends": advice}
-    return seen | said | {"error": error, "data": _bounded(report.data or {})}
+    return seen | said | {"error": error, "data": bounded(report.data or {}, detail)}
 
 
-def _bounded(value: Any) -> Any:
+def bounded(value: Any, detail: tuple[int, int] = DETAILS[0]) -> Any:
+    """What a worker reported, cut to what is shown: keys and values in one line each."""
+    most, longest = detail
     if isinstance(value, str):
-        return plain(value, LONGEST)
+        return plain(value, longest)
     if isinstance(value, Mapping):
-        return {plain(str(key), 60): _bounded(inner) for key, inner in [*value.items()][:SHOWN]}
+        return {plain(str(key), 60): bounded(inner, detail) for key, inner in [*value.items()][:most]}
     if isinstance(value, list | tuple):
-        return [_bounded(inner) for inner in value[:SHOWN]]
+        return [bounded(inner, detail) for inner in value[:most]]
     return value

@@ -1,5 +1,6 @@
 """Ask Claude for a plan: stateless, every outcome typed, every token booked, answered by the deadline."""
 
+import json
 import logging
 import re
 import time
@@ -13,45 +14,49 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model import advice, prompt, redraft, wire
-from bot.planner.model.prompt import plain
+from bot.planner.model.prompt import NOTHING, Ground, plain
+from bot.planner.model.quality import OneRepair
 from bot.planner.model.usage import (
     FAULTS,
     ModelInvalid,
+    ModelOverloaded,
     ModelRefused,
     ModelTruncated,
     ModelUnavailable,
     Price,
     Usage,
 )
-from bot.planner.model.wire import Asked, Declined
+from bot.planner.model.wire import Asked, Declined, Inquiry
 from bot.planner.runbooks.book import Planned, Runbook, outlines
 from bot.planner.validate import Catalogue
-from storage.config import SignoffConfig
-from storage.contract.capability import Contract
+from storage.config import DEADLINES, Effort, ModelConfig, Purpose, SignoffConfig
+from storage.contract.capability import Contract, Document
 from storage.contract.spec import PlanSpec
 from storage.errors import BadConfig, InvalidPlan, Issue
 
 if TYPE_CHECKING:  # its import takes seconds; only those who have a key need it
     from anthropic import Anthropic, APIResponse, APIStatusError
-    from anthropic.types import Message
+    from anthropic.types import CacheControlEphemeralParam, Message, TextBlockParam
     from anthropic.types import Usage as Tokens
 
 logger = logging.getLogger(__name__)
 
 REPAIRS = 2
+COUNTED = 60_000  # characters from which a message is counted before it is sent
+MOST_TOKENS = 120_000  # of one message
 LONGEST_WAIT = 5.0  # seconds that a busy API may make us wait for another try
 Answer = TypeVar("Answer")
-Effort = Literal["low", "medium", "high", "xhigh", "max"]
 
 
 @dataclass(frozen=True)
 class Call:
     """One call, before it is made."""
 
-    system: str
+    system: tuple[str, str]  # what all calls share, and the task
     user: str
     schema: dict[str, Any]
     max_tokens: int
+    prompt: str = ""  # the version of what is told
 
 
 def connect(key: str, *, url: str | None = None) -> "Anthropic":
@@ -77,14 +82,17 @@ class Claude:
     redact: Callable[[str], str] = str  # hides what no third party may read, before the model reads it
     clean: Callable[[str], str] = str  # and what it says back, before anything of it is cut or changed
     deadline: float = 20.0
+    fallback: str = ""  # asked once where the model is overloaded or refuses
+    cache: Literal["1h", "5m", "off"] = "1h"
     retries: int = 2
     max_tokens: int = 8_000
     clock: Callable[[], float] = time.monotonic
 
     def __post_init__(self) -> None:
-        if self.model not in self.prices:
-            known = ", ".join(sorted(self.prices)) or "none"
-            raise BadConfig(f"There is no price for the model “{self.model}”; prices are known for: {known}.")
+        for model in filter(None, (self.model, self.fallback)):
+            if model not in self.prices:
+                known = ", ".join(sorted(self.prices)) or "none"
+                raise BadConfig(f"There is no price for the model “{model}”; prices are known for: {known}.")
 
     def plan(
         self,
@@ -93,20 +101,24 @@ class Claude:
         config: SignoffConfig,
         now: datetime,
         books: Sequence[Runbook] = (),
-    ) -> Planned | Asked | Declined:
-        """A plan that validates, questions, or a refusal; ModelFailed says why there is none of them."""
-        catalogue, user = Catalogue(contracts), prompt.request(text, config, now, outlines(text, books))
-        asked = Call(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
-        return self._signed(self._ask(asked, lambda said: wire.understood(said, catalogue, config, now)))
+        ground: Ground = NOTHING,
+    ) -> Planned | Asked | Declined | Inquiry:
+        """A plan that holds, a look, questions, or a refusal; ModelFailed says why there is none of them."""
+        catalogue, user = Catalogue(contracts), prompt.request(text, config, now, ground)
+        asked = self._call("prompt", contracts, config, user, wire.Draft, books)
+        flags = OneRepair(catalogue)
+        read = partial(wire.understood, catalogue=catalogue, config=config, now=now, judge=flags)
+        answer, model = self._ask(asked, read)
+        return _signed(answer, model)
 
     def revise(
         self, spec: PlanSpec, text: str, contracts: Sequence[Contract], config: SignoffConfig, now: datetime
-    ) -> Planned | Asked | Declined:
+    ) -> Planned | Asked | Declined | Inquiry:
         """The proposal as somebody wants it changed, questions, or a refusal; ModelFailed as above."""
         catalogue, user = Catalogue(contracts), prompt.change(redraft.shown(spec), text, config, now)
-        asked = Call(prompt.system(contracts, config), user, wire.schema(contracts), self.max_tokens)
+        asked = self._call("prompt", contracts, config, user, wire.Draft)
         merge = partial(redraft.merged, spec)
-        return self._ask(asked, lambda said: wire.understood(said, catalogue, config, now, merge))
+        return self._ask(asked, lambda said: wire.understood(said, catalogue, config, now, merge))[0]
 
     def advise(
         self,
@@ -116,17 +128,62 @@ class Claude:
         contracts: Sequence[Contract],
         config: SignoffConfig,
         now: datetime,
+        books: Sequence[Runbook] = (),
     ) -> Decision:
         """How a plan that needs thought could go on; ModelFailed says why there is no advice."""
-        catalogue, user = Catalogue(contracts), prompt.state(advice.shown(state, history, rungs), config, now)
-        form = wire.schema(contracts, advice.Next)
-        asked = Call(prompt.system(contracts, config, "review"), user, form, self.max_tokens)
+        catalogue = Catalogue(contracts)
+        for detail in advice.DETAILS:  # less of it, until it fits
+            told = advice.shown(state, history, rungs, detail)
+            user = prompt.state(told, config, now, {"known": state.known})
+            asked = self._call("review", contracts, config, user, advice.Next, books)
+            if self._fits(asked):
+                break
         read = partial(advice.understood, now=state, rungs=rungs, catalogue=catalogue, config=config, at=now)
-        return self._ask(asked, read)
+        return self._ask(asked, read)[0]
 
-    def _ask(self, asked: Call, read: Callable[[str], Answer]) -> Answer:
+    def _call(
+        self,
+        name: str,
+        contracts: Sequence[Contract],
+        config: SignoffConfig,
+        user: str,
+        form: type[Document],
+        books: Sequence[Runbook] = (),
+    ) -> Call:
+        told = prompt.system(contracts, config, name, outlines(books))
+        version = prompt.version(name, json.dumps(form.model_json_schema(), sort_keys=True))
+        return Call(told, user, wire.schema(contracts, form), self.max_tokens, version)
+
+    def _fits(self, asked: Call) -> bool:
+        """Whether the model can read it: what may be large is counted by the API before it is sent."""
+        if len(asked.user) < COUNTED:
+            return True
+        import anthropic
+
+        try:
+            counted = self.client.with_options(max_retries=0).messages.count_tokens(
+                model=self.model, system=self._system(asked), timeout=5.0,
+                messages=[{"role": "user", "content": self.redact(asked.user)}],
+            )  # fmt: skip
+        except (anthropic.AnthropicError, ValueError):
+            return len(asked.user) / 3 <= MOST_TOKENS
+        return counted.input_tokens <= MOST_TOKENS
+
+    def _ask(self, asked: Call, read: Callable[[str], Answer]) -> tuple[Answer, str]:
+        """An answer that can be read, and whose it is: another model is asked once for one that cannot."""
+        until = self.clock() + self.deadline
+        try:
+            return self._asked(asked, read, until), self.model
+        except (ModelOverloaded, ModelRefused):
+            if self.fallback in {"", self.model}:
+                raise
+        logger.info("model=%s is overloaded or refuses; %s is asked", self.model, self.fallback)
+        other = replace(self, model=self.fallback, fallback="")
+        return other._asked(asked, read, until), other.model
+
+    def _asked(self, asked: Call, read: Callable[[str], Answer], until: float) -> Answer:
         """An answer that can be read, after two repairs at most."""
-        until, first, before = self.clock() + self.deadline, asked.user, None
+        first, before = asked.user, None
         issues: tuple[Issue, ...] = ()
         for _ in range(1 + REPAIRS):
             said = self._answer(asked, until)
@@ -140,11 +197,15 @@ class Claude:
             asked = replace(asked, user=prompt.repair(first, said, issues))
         raise ModelInvalid("The model made no plan that holds. What was wrong with its last one:", issues)
 
-    def _signed(self, answer: Planned | Asked | Declined) -> Planned | Asked | Declined:
-        if not isinstance(answer, Planned):
-            return answer
-        assuming = f"; assuming: {answer.note}" if answer.note else ""
-        return Planned(answer.spec, f"planned by {self.model}{assuming}")
+    def _system(self, asked: Call) -> "list[TextBlockParam]":
+        """What all calls share comes first, and is kept longest; then the task."""
+        kept: dict[str, CacheControlEphemeralParam] = {
+            "1h": {"type": "ephemeral", "ttl": "1h"}, "5m": {"type": "ephemeral"},
+        }  # fmt: skip
+        blocks: list[TextBlockParam] = [{"type": "text", "text": text} for text in asked.system]
+        for block in blocks if self.cache in kept else ():
+            block["cache_control"] = kept[self.cache]
+        return blocks
 
     def _answer(self, asked: Call, until: float) -> str:
         """The text of one good reply; a reply that was cut off is asked for once more with twice the room."""
@@ -175,7 +236,7 @@ class Claude:
         try:
             message = self._patient(until).messages.create(
                 model=self.model, max_tokens=asked.max_tokens,
-                system=[{"type": "text", "text": asked.system, "cache_control": {"type": "ephemeral"}}],
+                system=self._system(asked),
                 messages=[{"role": "user", "content": self.redact(asked.user)}],
                 output_config={
                     "effort": self.effort, "format": {"type": "json_schema", "schema": asked.schema},
@@ -187,11 +248,11 @@ class Claude:
         except anthropic.APITimeoutError:
             raise self._late() from None
         except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the last two: not JSON
-            self._book_unread(getattr(error, "body", None))
+            self._book_unread(getattr(error, "body", None), asked.prompt)
             raise self._stranger(type(error).__name__) from None
         if not isinstance(message, anthropic.types.Message):  # a reply of `null` is not checked by the SDK
             raise self._stranger("no message")
-        self._book(message.usage)
+        self._book(message.usage, asked.prompt)
         return self.clean(_text(message))
 
     def _patient(self, until: float) -> "Anthropic":
@@ -209,14 +270,16 @@ class Claude:
         strict = {"_strict_response_validation": True}
         return self.client.copy(max_retries=self.retries, middleware=[handle], _extra_kwargs=strict)
 
-    def _book(self, tokens: "Tokens") -> None:
+    def _book(self, tokens: "Tokens", version: str) -> None:
         price, million = self.prices[self.model], 1_000_000
         written, read = tokens.cache_creation_input_tokens or 0, tokens.cache_read_input_tokens or 0
-        fresh = tokens.input_tokens + written * price.write + read * price.read
+        kept = tokens.cache_creation
+        hour = min(kept.ephemeral_1h_input_tokens or 0, written) if kept else 0
+        fresh = tokens.input_tokens + (written - hour) * price.write + hour * price.hour + read * price.read
         usd = (fresh * price.input + tokens.output_tokens * price.output) / million
-        self.spend(self.model, Usage(tokens.input_tokens, tokens.output_tokens, written, read, usd))
+        self.spend(self.model, Usage(tokens.input_tokens, tokens.output_tokens, written, read, usd, version))
 
-    def _book_unread(self, body: object) -> None:
+    def _book_unread(self, body: object, version: str) -> None:
         """A reply in a form we cannot use was billed all the same."""
         from anthropic.types import Usage as Tokens
 
@@ -224,7 +287,7 @@ class Claude:
             tokens = Tokens.model_validate(body["usage"], strict=True)  # type: ignore[index] # that is the try
         except (TypeError, KeyError, ValueError):
             return
-        self._book(tokens)
+        self._book(tokens, version)
 
     def _fault(self, error: "APIStatusError") -> ModelUnavailable:
         """Our own sentence: what the API says may hold anything, a key for one."""
@@ -234,7 +297,9 @@ class Claude:
         broken = (
             f"The model's API is out of order just now (HTTP {error.status_code}); please try again later."
         )
-        return ModelUnavailable(FAULTS.get(error.status_code, broken))
+        busy = error.status_code == 429 or error.status_code >= 500
+        kind = ModelOverloaded if busy else ModelUnavailable
+        return kind(FAULTS.get(error.status_code, broken))
 
     def _stranger(self, what: str) -> ModelUnavailable:
         logger.warning("model=%s fault=%s", self.model, what)
@@ -242,6 +307,30 @@ class Claude:
 
     def _late(self) -> ModelUnavailable:
         return ModelUnavailable(f"The model did not answer within {self.deadline:g} s; please try again.")
+
+
+def claude(
+    client: "Anthropic",
+    config: ModelConfig,
+    purpose: Purpose,
+    known: Mapping[str, Price],
+    spend: Callable[[str, Usage], None],
+    **more: Any,
+) -> Claude:
+    """The planner for one purpose, as signoff.toml wants it: its model, effort, deadline and fallback."""
+    chosen = (config.reviewer if purpose == "review" else "") or config.name
+    other = config.name if config.fallback == chosen else config.fallback
+    effort = config.efforts.get(purpose, config.effort)
+    deadline = config.deadlines.get(purpose, DEADLINES[purpose])
+    more |= {"deadline": deadline, "fallback": other if config.fallback else "", "cache": config.cache}
+    return Claude(client, chosen, effort, known, spend, **more)
+
+
+def _signed(answer: Planned | Asked | Declined | Inquiry, model: str) -> Planned | Asked | Declined | Inquiry:
+    if not isinstance(answer, Planned):
+        return answer
+    assuming = f"; assuming: {answer.note}" if answer.note else ""
+    return Planned(answer.spec, f"planned by {model}{assuming}")
 
 
 def _text(message: "Message") -> str:

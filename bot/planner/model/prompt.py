@@ -1,11 +1,13 @@
 """What the model is told: rules and catalogue first and frozen, foreign words last and marked as data."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bot.untrusted import clip, inert
@@ -13,6 +15,8 @@ from storage.config import SignoffConfig, Window, local
 from storage.contract.capability import Contract
 from storage.errors import Issue
 
+Ground = Mapping[str, Any]  # tag → what it holds, bounded and redacted: thread, earlier, known, looked
+NOTHING: Ground = MappingProxyType({})
 HERE = Path(__file__).parent
 LONGEST = 4_000  # characters of a request
 PREVIOUS = 20_000  # characters of an answer that is sent back for repair
@@ -21,20 +25,34 @@ MAX_ISSUES = 20
 PROSE = 300
 
 
-def system(contracts: Sequence[Contract], config: SignoffConfig, name: str = "prompt") -> str:
-    """The cached part: the same bytes for the same workers and configuration."""
+def system(
+    contracts: Sequence[Contract],
+    config: SignoffConfig,
+    name: str = "prompt",
+    books: Sequence[Mapping[str, Any]] = (),
+) -> tuple[str, str]:
+    """The cached parts: what both prompts share, and the task. The same bytes for the same installation."""
     parts = {
         "catalogue": "\n\n".join(sorted(map(_entry, contracts))),
         "windows": "\n".join(_window(name, found) for name, found in sorted(config.windows.items())),
         "inventory": "\n".join(sorted(_links(config.inventory))),
+        "runbooks": _data("runbooks", [*books]) if books else "",
     }
-    return re.sub(r"\{(\w+)\}$", lambda found: parts[found[1]] or "none", _text(name), flags=re.M)
+    shared = re.sub(r"\{(\w+)\}$", lambda found: parts[found[1]] or "none", _text("shared"), flags=re.M)
+    return shared, _text(name)
 
 
-def request(text: str, config: SignoffConfig, now: datetime, near: Sequence[Mapping[str, Any]] = ()) -> str:
-    """The user message: the request as data, the runbooks that come near it, then what time it is."""
-    books = [_data("runbooks", [*near])] if near else []
-    return "\n\n".join([_data("request", inert(clip(text, LONGEST))), *books, _today(config, now)])
+@cache
+def version(name: str, form: str = "") -> str:
+    """Names what a model was told, and in which form it answers: the texts, not the installation."""
+    told = "\0".join((_text("shared"), _text(name), form))
+    return f"{name}-{hashlib.sha256(told.encode()).hexdigest()[:10]}"
+
+
+def request(text: str, config: SignoffConfig, now: datetime, ground: Ground = NOTHING) -> str:
+    """The user message: the request and what is known besides, as data, then what time it is."""
+    around = [_data(tag, value) for tag, value in ground.items() if value]
+    return "\n\n".join([_data("request", inert(clip(text, LONGEST))), *around, _today(config, now)])
 
 
 def change(plan: Mapping[str, Any], text: str, config: SignoffConfig, now: datetime) -> str:
@@ -42,9 +60,10 @@ def change(plan: Mapping[str, Any], text: str, config: SignoffConfig, now: datet
     return f"{_data('plan', plan)}\n\n{request(text, config, now)}"
 
 
-def state(value: Mapping[str, Any], config: SignoffConfig, now: datetime) -> str:
+def state(value: Mapping[str, Any], config: SignoffConfig, now: datetime, ground: Ground = NOTHING) -> str:
     """The user message of a review: the plan as it stands, as data."""
-    return f"{_data('state', value)}\n\n{_today(config, now)}"
+    around = [_data(tag, part) for tag, part in ground.items() if part]
+    return "\n\n".join([_data("state", value), *around, _today(config, now)])
 
 
 def repair(asked: str, said: str, issues: Sequence[Issue]) -> str:
@@ -100,7 +119,8 @@ def _today(config: SignoffConfig, now: datetime) -> str:
 
 
 def _entry(contract: Contract) -> str:
-    kind = "changes things" if contract.changes else "only reads"
+    kind = "changes things" if contract.changes else "drafts things" if contract.drafts else "only reads"
+    kind += ", may be looked at" if contract.planning else ""
     needed = contract.parameters.get("required", ())
     fields = contract.parameters.get("properties", {})
     lines = [

@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic import Field
-
 from bot.planner.model.prompt import plain
-from storage.contract.capability import Document
-from storage.errors import Issue, SignoffError
+from storage.config import ModelConfig
+from storage.config import Price as Price  # whoever knows what models cost
+from storage.errors import BadConfig, Issue, SignoffError
 
 FAULTS = {
     400: "The model's API does not accept how I ask; an administrator should look at the model's settings.",
@@ -35,6 +34,10 @@ class ModelUnavailable(ModelFailed):
     """The model could not be asked, or did not answer in time."""
 
 
+class ModelOverloaded(ModelUnavailable):
+    """The model has too much to do; another one may not."""
+
+
 class ModelInvalid(ModelFailed):
     """The model never gave an answer that holds."""
 
@@ -43,21 +46,24 @@ class ModelInvalid(ModelFailed):
         self.issues = tuple(issues)
 
 
-class Price(Document):
-    """USD per million tokens; writing and reading the cache cost a share of fresh input."""
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-    write: float = Field(default=1.25, ge=0)
-    read: float = Field(default=0.1, ge=0)
-
-
 PRICES = {
     "claude-fable-5-2": Price(input=8, output=40),
     "claude-opus-5-5": Price(input=4, output=20, read=0.05),
     "claude-sonnet-5-5": Price(input=2, output=10, read=0.05),
     "claude-haiku-5-5": Price(input=0.1, output=0.5),  # our prompts stay below its dearer tier
 }
+
+
+def prices(config: ModelConfig) -> dict[str, Price]:
+    """What each model costs; a model without a price is not asked."""
+    known = PRICES | config.prices
+    for setting in ("name", "reviewer", "fallback"):
+        if (name := getattr(config, setting)) and name not in known:
+            raise BadConfig(
+                f"No price is known for [model] {setting} = '{name}'. Known: {', '.join(sorted(known))}; "
+                f'others stand under [model.prices."{name}"] with input and output.'
+            )
+    return known
 
 
 @dataclass(frozen=True)
@@ -69,3 +75,4 @@ class Usage:
     written: int
     read: int
     usd: float
+    prompt: str = ""  # the version of what it was told

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeVar
 
+from pydantic import Field as Default
 from pydantic import ValidationError
 
 from bot.given_once import GivenTwice, json_of
@@ -12,18 +13,19 @@ from bot.planner.model.prompt import plain
 from bot.planner.model.texts import WORD, Prose, Text, Word
 from bot.planner.prepare import complete
 from bot.planner.runbooks.book import Planned
-from bot.planner.runbooks.questions import Field
+from bot.planner.runbooks.questions import Field, Offer
 from bot.planner.validate import Catalogue
 from bot.untrusted import inert
 from storage.config import SignoffConfig
-from storage.contract.capability import Contract, Document
-from storage.contract.spec import PlanSpec
+from storage.contract.capability import Check, Contract, Document
+from storage.contract.spec import PlanSpec, StepSpec
 from storage.errors import InvalidPlan, Issue
 
 LONGEST = 100_000  # characters of one answer
 Form = TypeVar("Form", bound=Document)
 MAX_ENUM = 100  # a larger one may make the compiled grammar too large for the API
 MAX_QUESTIONS = 5
+MAX_LOOKS = 3
 MAX_OPTIONS = 50
 
 
@@ -39,10 +41,18 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Inquiry:
+    """What the model wants to look at before it plans: calls with their parameters."""
+
+    looks: tuple[StepSpec, ...]
+
+
+@dataclass(frozen=True)
 class Declined:
-    """The model says why this does not become a plan."""
+    """Why this does not become a plan, and what may be meant instead."""
 
     reason: str
+    offers: tuple[Offer, ...] = ()
 
 
 class Arg(Document):
@@ -96,10 +106,17 @@ class Question(Document):
     options: list[Word]
 
 
-class Draft(Document):
-    """A plan, questions or a refusal. What the kind does not need stays empty."""
+class Look(Document):
+    """One read that is made before there is a plan: an action that may be looked at."""
 
-    kind: Literal["plan", "clarify", "refuse"]
+    call: Word
+    args: list[Arg]
+
+
+class Draft(Document):
+    """A plan, a wish to look first, questions or a refusal. What the kind does not need stays empty."""
+
+    kind: Literal["plan", "look", "clarify", "refuse"]
     goal: Prose
     assumptions: list[Prose]
     questions: list[Question]
@@ -107,14 +124,20 @@ class Draft(Document):
     steps: list[Step]
     rollback: list[Undo]
     continues: bool
+    looks: list[Look] = Default(default_factory=list)
+    done_when: list[FieldCheck] = Default(default_factory=list)
 
 
 def schema(contracts: Sequence[Contract], form: type[Document] = Draft) -> dict[str, Any]:
     """The fixed form of an answer; the actions that exist are part of its grammar while they are few."""
     made = form.model_json_schema()
+    for node in (made, *made["$defs"].values()):  # what may be left out makes a grammar large
+        node["required"] = [*node["properties"]]
+        for part in node["properties"].values():
+            part.pop("default", None)
     calls = sorted(f"{contract.worker}.{contract.action}" for contract in contracts)
     if 0 < len(calls) <= MAX_ENUM:
-        for name in {"Step", "Undo"} & made["$defs"].keys():
+        for name in {"Step", "Undo", "Look"} & made["$defs"].keys():
             made["$defs"][name]["properties"]["call"] = {"enum": calls, "type": "string"}
     return made
 
@@ -125,24 +148,28 @@ def understood(
     config: SignoffConfig,
     now: datetime,
     merge: Callable[[PlanSpec], PlanSpec] = lambda spec: spec,
-) -> Planned | Asked | Declined:
+    judge: Callable[[PlanSpec], Sequence[Issue]] = lambda spec: (),
+) -> Planned | Asked | Declined | Inquiry:
     """What an answer means; InvalidPlan names everything that is wrong with it.
 
-    `merge` makes of the drafted plan the one that is meant, where there was one before.
+    `merge` makes of the drafted plan the one that is meant, where there was one before; `judge` says what a
+    plan that could be proposed still lacks.
     """
     draft = read(said, Draft)
     if draft.kind == "refuse":
         return Declined(draft.reason or "The model gave no reason.")
     if draft.kind == "clarify":
         return Asked(tuple(_fields(draft)))
+    if draft.kind == "look":
+        return Inquiry(_looks(draft))
     try:
         whole, issues = complete(merge(to_spec(draft)), catalogue, config, now)
     except (ArithmeticError, ValueError, RecursionError) as error:
         # A hostile draft finds the value a parser below was not made for; it must still end as an issue.
         what = f"a value in it cannot be used ({type(error).__name__})"
         raise InvalidPlan([Issue("unusable", "", what)]) from None
-    if issues:
-        raise InvalidPlan(issues)
+    if found := [*issues] or [*judge(whole)]:
+        raise InvalidPlan(found)
     return Planned(whole, plain("; ".join(filter(None, draft.assumptions))))
 
 
@@ -164,7 +191,26 @@ def read(said: str, form: type[Form]) -> Form:
 
 def to_spec(draft: Draft) -> PlanSpec:
     """The plan document. Risk, approvers and mandate are not the model's to say: it has no words for them."""
-    return drawn(draft.goal, draft.steps, draft.rollback).model_copy(update={"continues": draft.continues})
+    issues: list[Issue] = []
+    goal = tuple(
+        Check(field=check.field, op=check.op, value=_value(check, f"done_when[{index}]", issues))
+        for index, check in enumerate(draft.done_when)
+    )
+    if issues:
+        raise InvalidPlan(issues)
+    made = drawn(draft.goal, draft.steps, draft.rollback)
+    return made.model_copy(update={"continues": draft.continues, "done_when": goal})
+
+
+def _looks(draft: Draft) -> tuple[StepSpec, ...]:
+    """The calls, in the form of steps: whether they may be made is for code to say."""
+    issues: list[Issue] = []
+    asked = [Undo(id=f"look-{n}", undoes="", purpose="", call=one.call, args=one.args)
+             for n, one in enumerate(draft.looks[:MAX_LOOKS], 1)]  # fmt: skip
+    made = [_call(one, f"looks[{n}]", issues) for n, one in enumerate(asked)]
+    if issues or not made:
+        raise InvalidPlan(issues or [Issue("no_looks", "looks", "to look needs at least one call")])
+    return tuple(StepSpec.model_validate(one) for one in made)
 
 
 def drawn(goal: str, steps: Sequence[Step], rollback: Sequence[Undo] = ()) -> PlanSpec:

@@ -58,10 +58,13 @@ def allows(mandate: Mandate) -> str:
     if not parts or not kinds:
         return "The planner adds nothing without asking again."
     money = f"thinking may cost {mandate.max_cost_usd:.2f} USD"
+    money += f", the agents {mandate.max_worker_usd:.2f} USD" if mandate.max_worker_usd else ""
+    words = ", ".join(f"“{word}”" for word in mandate.said)
+    used = f" Reads may use these words of the request: {words}." if words else ""
     instead = "".join(f" When {lost} fails, {other} may stand in for it." for other, lost in _pairs(mandate))
     return (
         f"Without asking again, the planner may {parts[0]} {' or '.join(kinds)}; {money}. "
-        f"Everything else it asks for.{instead}"
+        f"Everything else it asks for.{used}{instead}"
     )
 
 
@@ -125,7 +128,8 @@ def _revision(decision: Decision, now: Progress, catalogue: Catalogue) -> Ruling
         return _refused("; ".join(map(str, issues)))
     if why := _unready(new, catalogue):
         return _refused(why)
-    changes = asks(now.approved, new, catalogue)
+    done = [key for key in now.steps if now.state(key) == StepState.succeeded]
+    changes = asks(now.approved, new, catalogue, done)
     if not changes and not now.guidance and (why := _evades(now, new)):
         return _refused(why)
     return Ruling("needs_approval" if changes else "takes_effect", decision.reason, new, tuple(changes))

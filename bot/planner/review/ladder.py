@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.edits.reroute import elsewhere, rerouted
 from bot.planner.model.usage import ModelFailed
+from bot.planner.review.epic import next_wave
 from bot.planner.review.gate import Ruling, asking, judge, unmet
 from bot.planner.validate import Catalogue
 from storage.contract.states import StepState, can_skip
@@ -74,6 +75,8 @@ def decide_by_rules(
         return Decision(verb="continue", reason="a step is under way")
     if failed := failure(now):
         return _after(failed, history, catalogue, ladder)
+    if wave := next_wave(now, catalogue):
+        return wave
     if not unmet(now) and (now.spec.done_when or not now.spec.continues):
         return Decision(verb="finish", reason="every step succeeded, and the goal's checks hold")
     if any(now.state(step.id) == StepState.pending for step in now.spec.steps):

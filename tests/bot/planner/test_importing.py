@@ -7,6 +7,7 @@ import pytest
 
 from bot.planner import importing
 from bot.planner.prepare import prepare
+from bot.planner.runbooks.book import parse
 from bot.planner.validate import Catalogue
 from storage.contract.spec import PlanSpec
 from storage.errors import InvalidPlan
@@ -85,12 +86,51 @@ def test_a_rollback_may_be_named_at_its_step():
     assert [undo.undoes for undo in imported(raw)[0].rollback] == ["step-3"]
 
 
-def test_a_rollback_that_nobody_can_do_is_said():
-    raw = {"goal": "x", "steps": WELL_KNOWN["steps"][:1], "rollback_plan": "pray"}
-    spec, notes = imported(raw)
+BACK = """
+id: rollback-auth-service-v2.1.3
+title: Put auth-service 2.1.3 back
+examples: [run rollback-auth-service-v2.1.3]
+asks: {also: [run rollback-auth-service-v2.1.3]}
+slots:
+  environment: {choices: [production, staging], ask: "Where?", default: production}
+plan:
+  goal: Put auth-service v2.1.3 back
+  steps:
+    - {id: back, worker: k8s-deployer, action: rollback_service, success_criteria: [service_healthy],
+       parameters: {service: auth-service, to_version: v2.1.3, environment: "{environment}"}}
+    - {id: restore, worker: db-backup, action: list_backups, depends_on: [back],
+       parameters: {database: auth_prod}}
+"""
 
-    assert spec.rollback == ()
-    assert any("'pray' names nothing that a worker can undo" in note for note in notes)
+
+def test_a_rollback_plan_is_the_runbook_of_that_name():
+    raw = {**WELL_KNOWN, "rollback_plan": "rollback-auth-service-v2.1.3"}
+    draft, notes = importing.read(raw, CATALOGUE, [parse("back.yml", BACK)], demo_config())
+    spec = prepare(draft, CATALOGUE, demo_config(), NOW)
+
+    assert [(undo.id, undo.undoes, undo.action) for undo in spec.rollback] == [
+        ("undo-back", "step-3", "rollback_service"), ("undo-restore", "step-3", "list_backups"),
+    ]  # fmt: skip
+    assert spec.rollback[0].parameters["to_version"] == "v2.1.3", "and not the version before"
+    assert any("the runbook “Put auth-service 2.1.3 back”" in note for note in notes)
+
+
+@pytest.mark.parametrize("name", ["rollback-auth-service-v2.1.3", "pray", "undo_everything"])
+def test_a_rollback_plan_that_nobody_has_written_is_a_problem(name):
+    assert refused({**WELL_KNOWN, "rollback_plan": name}) == [("unknown_rollback", "rollback_plan")]
+
+
+def test_a_runbook_that_needs_more_than_the_plan_says_is_a_problem():
+    book = parse("back.yml", BACK.replace(", default: production", ""))
+    raw = {**WELL_KNOWN, "rollback_plan": "rollback-auth-service-v2.1.3"}
+    with pytest.raises(InvalidPlan, match="needs more than this plan says: Where"):
+        importing.read(raw, CATALOGUE, [book], demo_config())
+
+
+def test_a_rollback_that_no_worker_can_do_is_a_problem():
+    raw = {"goal": "x", "steps": WELL_KNOWN["steps"][:1], "rollback_plan": "previous"}
+
+    assert refused(raw) == [("unknown_rollback", "rollback_plan")]
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_every_problem_is_named_at_once():
         ({"worker": "test-runer"}, "did you mean 'test-runner'?"),
         ({"action": "run_test"}, "did you mean 'run_tests'?"),
         ({"parameters": {"test_suite": "ful"}}, "did you mean 'full'?"),
-        ({"worker": "nobody"}, "known: approval-gate, command, data-processing"),
+        ({"worker": "nobody"}, "known: approval-gate, code, code-agent"),
     ],
 )
 def test_a_near_miss_is_suggested(step, words):
@@ -293,3 +293,29 @@ def test_a_window_in_which_the_step_could_never_start_is_a_problem(schedule):
 def test_a_number_that_canonical_json_cannot_carry_is_a_problem(value):
     with pytest.raises(ValidationError, match="cannot stand in a plan"):
         document(TEST | {"success_criteria": [{"field": "failed", "op": "lt", "value": value}]})
+
+
+@pytest.mark.parametrize(
+    ("value", "place"),
+    [
+        ({"service": "a", "note": "аuth"}, "note"),
+        ({"note": ["fine", "рау"]}, "note.1"),
+        ({"note": {"ѕcope": 1}}, "note.ѕcope"),
+    ],
+    ids=["mixed", "disguised", "a name"],
+)
+def test_letters_that_pass_for_others_are_refused_in_what_a_worker_is_handed(value, place):
+    free = contract("check", changes=False, parameters={"type": "object"}, names={}, target="")
+    spec = PlanSpec(goal="check", steps=(step("s1", free, parameters=value),))
+    (issue,) = validate(spec, Catalogue([free]))
+
+    assert (issue.code, issue.path) == ("look_alike", f"steps[0].parameters.{place}")
+    assert "U+04" in issue.message
+
+
+@pytest.mark.parametrize("said", ["Größe prüfen", "¿Cuántos?", "再起動してください auth", "µs"])
+def test_prose_of_any_language_is_handed_to_a_worker_as_it_is(said):
+    free = contract("check", changes=False, parameters={"type": "object"}, names={}, target="")
+    spec = PlanSpec(goal="check", steps=(step("s1", free, parameters={"note": said}),))
+
+    assert validate(spec, Catalogue([free])) == []

@@ -42,7 +42,8 @@ def desk() -> Iterator[Callable[..., Desk]]:
     made: list[Desk] = []
 
     def make(*script: Any, **options: Any) -> Desk:
-        made.append(Desk(FakeModel(*script).__enter__(), **options))
+        counting = {"count": options.pop("count")} if "count" in options else {}
+        made.append(Desk(FakeModel(*script, **counting).__enter__(), **options))
         return made[-1]
 
     yield make

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from bot.planner.decision import Progress
 from bot.planner.evaluation import NOW, config
 from bot.planner.model import advice, prompt
 from storage.contract.capability import Check
+from storage.contract.report import AnyReport
 from storage.contract.spec import Mandate
 from storage.errors import InvalidPlan
 from tests.proof.parts.faulty import faults, knowing, met, offered
@@ -35,16 +37,38 @@ def test_advice_is_asked_for_in_the_same_way_and_booked(desk):
     assert "404 Not Found" in asked.fake.requests[0]["messages"][0]["content"]
 
 
-def test_the_examples_of_the_prompt_hold():
-    found = prompt.examples("review")
-    now = met(faults()["tests-memory"])
-    renamed = [re.sub('"step": "(test|deploy)"', '"step": "work"', answer) for _, answer in found]
-    verbs = [
-        advice.understood(answer, now, ("simplify", "ask"), offered(), config(), NOW).verb
-        for answer in renamed
-    ]
+RUNGS = ("retry", "alternative", "simplify", "amend", "ask")
 
-    assert verbs == ["simplify", "ask"]
+
+def test_the_examples_of_the_prompt_hold_and_there_is_one_of_each_rung():
+    now = met(faults()["fetch-404"])
+    renamed = [
+        re.sub('"step": "(test|deploy|fetch)"', '"step": "work"', answer)
+        .replace("fetch.file", "work.file").replace('["fetch"]', '["work"]')
+        for _, answer in prompt.examples("review")
+    ]  # fmt: skip
+    verbs = [advice.understood(one, now, RUNGS, offered(), config(), NOW).verb for one in renamed]
+
+    assert verbs == ["retry", "alternative", "ask", "simplify", "amend", "finish", "ask"]
+
+
+def test_a_rung_without_a_step_is_about_the_one_that_failed():
+    found = advice.understood(said(verb="retry", step=""), met(faults()["fetch-404"]), RUNGS, offered(),
+                              config(), NOW)  # fmt: skip
+
+    assert (found.verb, found.step) == ("retry", "work")
+
+
+def test_what_does_not_fit_is_shown_with_less_detail(desk):
+    answer = says(json.dumps({"verb": "ask", "step": "work", "reason": "x", "steps": [], "drop": []}))
+    asked = desk(answer, count=lambda body: 130_000)
+    now = met(faults()["fetch-404"])
+    report = AnyReport(status="failed", summary="x", data={f"f{n}": ["y" * 190] * 30 for n in range(30)})
+    loud = replace(now, steps={key: replace(step, report=report) for key, step in now.steps.items()})
+    asked.claude.advise(loud, (), ("retry", "ask"), published(), config(), NOW)
+
+    assert len(asked.fake.counted) == 1, "what is small is not counted"
+    assert len(asked.fake.requests[-1]["messages"][0]["content"]) < 60_000
 
 
 def said(**fields: Any) -> str:
@@ -59,7 +83,6 @@ def said(**fields: Any) -> str:
         (said(verb="continue"), "not_left"),
         (said(verb="approve"), "literal_error"),
         (said(verb="alternative", step="nowhere", drop=["look"]), "unknown_step"),
-        (said(verb="alternative", drop=["work"], step=""), "unknown_step"),
         (said(approved=True), "extra_forbidden"),
         (said(verb="alternative", mandate={"reads": True}), "extra_forbidden"),
         ("not json", "json_invalid"),

@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from bot.planner.model import prompt, wire
 from bot.planner.model.claude import connect
 from bot.planner.model.usage import (
     ModelFailed,
     ModelInvalid,
+    ModelOverloaded,
     ModelRefused,
     ModelTruncated,
     ModelUnavailable,
@@ -90,9 +92,9 @@ def test_the_model_has_no_words_for_risk_approvers_and_mandate(desk):
         ([says(GOOD[:50], stop="max_tokens"), says(GOOD)], Planned, 2),
         ([says(GOOD[:50], stop="max_tokens")], ModelTruncated, 2),
         ([fails(429, retry_after_ms=1), says(GOOD)], Planned, 1),
-        ([fails(429, retry_after=3600)], ModelUnavailable, 0),
-        ([fails(529, retry_after_ms=1)], ModelUnavailable, 0),
-        ([fails(500, retry_after_ms=1)], ModelUnavailable, 0),
+        ([fails(429, retry_after=3600)], ModelOverloaded, 0),
+        ([fails(529, retry_after_ms=1)], ModelOverloaded, 0),
+        ([fails(500, retry_after_ms=1)], ModelOverloaded, 0),
         ([Reply(b"<html>502</html>")], ModelUnavailable, 0),
         ([Reply(b'{"id"')], ModelUnavailable, 0),
         ([says(GOOD, delay=30.0)], ModelUnavailable, 0),
@@ -139,7 +141,7 @@ def test_every_call_is_stateless_and_shares_its_cached_part(desk):
 
     one, two = asked.fake.requests
     assert (one["system"], one["output_config"]) == (two["system"], two["output_config"])
-    assert one["system"][0]["cache_control"] == {"type": "ephemeral"}
+    assert one["system"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
     assert [len(request["messages"]) for request in (one, two)] == [1, 1]
 
 
@@ -342,3 +344,71 @@ def test_approval_words_are_prose_and_nothing_else(desk):
     plain = desk(says(GOOD)).plan()
     assert made.spec.digest() == plain.spec.digest()
     assert "<" not in made.spec.goal + made.note
+
+
+# another model
+
+
+OTHER = "claude-sonnet-5-5"
+
+
+@pytest.mark.parametrize("first", [fails(529, retry_after_ms=1), says("", stop="refusal")])
+def test_another_model_is_asked_once_where_the_first_is_overloaded_or_refuses(desk, first):
+    def script(body: dict[str, Any]) -> Reply:
+        return says(GOOD) if body["model"] == OTHER else first
+
+    asked = desk(script, fallback=OTHER)
+
+    assert asked.plan().note == f"planned by {OTHER}"
+    assert asked.booked[-1][0] == OTHER
+    assert asked.fake.requests[-1]["model"] == OTHER
+
+
+def test_where_the_other_one_is_overloaded_too_that_is_the_end(desk):
+    asked = desk(fails(529, retry_after_ms=1), fallback=OTHER, retries=0)
+
+    asked.fails(ModelOverloaded)
+    assert [request["model"] for request in asked.fake.requests] == [MODEL, OTHER]
+
+
+def test_a_wrong_key_or_setting_asks_nobody_else(desk):
+    asked = desk(fails(401), fallback=OTHER)
+
+    asked.fails(ModelUnavailable)
+    assert {request["model"] for request in asked.fake.requests} == {MODEL}
+
+
+# what people would have written
+
+
+def lacking(**fields: Any) -> str:
+    """A plan that could be proposed, and lacks something."""
+    good = json.loads(GOOD)
+    good["steps"][2] |= {"criteria": [], "failure_action": "ask"}
+    return json.dumps(good | {"rollback": []} | fields)
+
+
+def test_a_plan_that_lacks_its_proof_and_its_way_back_is_repaired_once(desk):
+    asked = desk(says(lacking()), says(GOOD))
+
+    assert asked.plan().spec.rollback
+    sent = asked.fake.requests[1]["messages"][0]["content"]
+    assert '"no_criteria"' in sent
+    assert '"no_rollback"' in sent
+
+
+def test_a_plan_that_still_lacks_it_is_taken_as_it_is(desk):
+    asked = desk(says(lacking()), says(lacking(goal="Deploy auth-service v2.1.4")))
+
+    assert asked.plan().spec.rollback == ()
+    assert len(asked.fake.requests) == 2
+
+
+def test_every_call_says_which_prompt_it_was_told(desk):
+    asked = desk(says(BROKEN), says(GOOD))
+    asked.plan()
+
+    assert [usage.prompt for _, usage in asked.booked] == [prompt.version("prompt", FORM)] * 2
+
+
+FORM = json.dumps(wire.Draft.model_json_schema(), sort_keys=True)

@@ -1,6 +1,7 @@
 """What a model is told: what a plan may use, and foreign words as data."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -14,14 +15,34 @@ from tests.support.fakes import NOW, demo_config, real_contracts
 pytestmark = pytest.mark.model
 
 
-def test_runbooks_are_its_examples(desk):
-    asked = desk(says(GOOD))
-    asked.claude.plan(WISH, real_contracts(), demo_config(), NOW, read([SHIPPED]))
-    user = asked.fake.requests[0]["messages"][0]["content"]
+def told(*given: Any) -> str:
+    return "\n".join(prompt.system(*given))
 
-    assert "<runbooks>" in user
-    assert "undo-deploy" in user
-    assert user.index("</request>") < user.index("<runbooks>")
+
+def test_all_runbooks_stand_behind_the_catalogue_in_what_both_prompts_share(desk):
+    asked = desk(says(GOOD))
+    books = read([SHIPPED])
+    asked.claude.plan(WISH, real_contracts(), demo_config(), NOW, books)
+    shared, task = asked.fake.requests[0]["system"]
+
+    assert shared["text"].index("# Catalogue") < shared["text"].index("<runbooks>")
+    assert [book.title for book in books if book.title not in shared["text"]] == []
+    assert "# Examples" in task["text"]
+    assert shared["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+
+
+def test_planning_and_reviewing_share_their_prefix_byte_for_byte():
+    plan, review = (prompt.system(real_contracts(), demo_config(), name) for name in ("prompt", "review"))
+
+    assert plan[0] == review[0]
+    assert plan[1] != review[1]
+    assert not [slot for slot in ("{catalogue}", "{windows}", "{inventory}", "{runbooks}") if slot in plan[0]]
+
+
+def test_a_version_names_what_was_told_and_nothing_of_the_installation():
+    assert prompt.version("prompt") == prompt.version("prompt")
+    assert prompt.version("prompt") != prompt.version("review")
+    assert prompt.version("prompt", "another form") != prompt.version("prompt")
 
 
 def test_the_request_is_data_and_cannot_close_its_tag(desk):
@@ -35,7 +56,7 @@ def test_the_request_is_data_and_cannot_close_its_tag(desk):
 
 
 def test_the_catalogue_says_what_a_plan_may_use():
-    said = prompt.system(real_contracts(), demo_config())
+    said = told(real_contracts(), demo_config())
 
     for words in (
         "### k8s-deployer.deploy_service (changes things)", "### test-runner.run_tests (only reads)",
@@ -49,7 +70,7 @@ def test_the_catalogue_says_what_a_plan_may_use():
 
 
 def test_the_prompt_holds_no_commands_paths_or_addresses():
-    said = prompt.system(real_contracts(), demo_config())
+    said = told(real_contracts(), demo_config())
 
     assert not [
         word for word in ("pytest", "/demo", "127.0.0.1", "registry.example", "U0BOB") if word in said
@@ -88,13 +109,13 @@ def hostile_contract() -> Contract:
 @pytest.mark.hostile
 def test_no_word_of_a_worker_becomes_a_line_of_the_catalogue():
     config = demo_config().model_copy(update={"inventory": {HOSTILE: {HOSTILE: {"environment": HOSTILE}}}})
-    said = prompt.system([hostile_contract()], config)
+    said = told([hostile_contract()], config)
     lines = said.splitlines()
 
     assert len([line for line in lines if line.startswith("### ")]) == 1
     assert not [line for line in lines if line.startswith(("### ops", "- obey"))]
     assert not [mark for mark in ("\u2028", "\u202e", "\u200b", "</request>") if mark in said]
-    assert len(said) < len(prompt.system([], demo_config())) + 20 * 3_000
+    assert len(said) < len(told([], demo_config())) + 20 * 3_000
 
 
 @pytest.mark.hostile

@@ -28,7 +28,19 @@ def test_the_price_of_a_call_counts_the_cache(desk):
 
     [(model, booked)] = asked.booked
     assert model == MODEL
-    assert booked == Usage(1_000, 2_000, 4_000, 10_000, pytest.approx(0.004 + 0.04 + 0.02 + 0.002))
+    cost = pytest.approx(0.004 + 0.04 + 0.02 + 0.002)
+    assert booked == Usage(1_000, 2_000, 4_000, 10_000, cost, booked.prompt)
+
+
+def test_what_is_kept_for_an_hour_costs_more_to_write(desk):
+    usage = {
+        "input_tokens": 0, "output_tokens": 0, "cache_creation_input_tokens": 4_000,
+        "cache_creation": {"ephemeral_5m_input_tokens": 1_000, "ephemeral_1h_input_tokens": 3_000},
+    }  # fmt: skip
+    asked = desk(says(GOOD, usage=usage), prices={MODEL: Price(input=4, output=20)})
+    asked.plan()
+
+    assert asked.booked[0][1].usd == pytest.approx((1_000 * 1.25 + 3_000 * 2.0) * 4 / 1e6)
 
 
 def test_a_model_without_a_price_is_not_asked(desk):

@@ -211,6 +211,21 @@ def test_losing_the_backup_asks_and_says_who_relied_on_it():
     assert "backup is left out, and deploy relies on it" in ruled(lost).changes
 
 
+@pytest.mark.parametrize("kept", [(), (CHECK, SAVE)], ids=["left out", "not waited for"])
+def test_a_guard_is_not_lost_by_another_change_in_the_place_of_the_one_that_relied_on_it(kept):
+    named = Mandate(extra=("ops.scale service=a replicas=1..5",))
+    plan = PlanSpec(goal="deploy a", steps=(CHECK, SAVE, BRING), mandate=named)
+    scale = of("scale", SCALE, service="a", replicas=2, wait=True)
+    after = scale.model_copy(update={"depends_on": ("backup",)})
+
+    assert ruled(amended(plan, steps=(CHECK, SAVE, after)), now(plan)).way == "takes_effect"
+    ruling = ruled(amended(plan, steps=(*kept, scale)), now(plan))
+    assert ruling.way == "needs_approval"
+    assert "scale would not wait for backup" in " ".join(ruling.changes)
+    done = now(plan, test="succeeded", backup="succeeded")
+    assert ruled(amended(plan, steps=(CHECK, SAVE, scale)), done).way == "takes_effect"
+
+
 def test_dropping_what_nobody_relies_on_does_not_ask():
     assert ruled(amended(drop="find")).way == "takes_effect"
 

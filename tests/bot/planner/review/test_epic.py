@@ -1,0 +1,128 @@
+"""An epic by rule: what is added under the mandate, and what is put before people."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from bot.planner.decision import Progress
+from bot.planner.review.epic import next_wave
+from bot.planner.review.ladder import next_move
+from bot.planner.validate import Catalogue
+from storage.contract.capability import Contract
+from storage.contract.report import AnyReport
+from storage.contract.spec import Mandate, PlanSpec, StepSpec
+from storage.contract.states import StepState
+from storage.reading.plan_view import StepView
+from workers.registry import BUILTIN, Registry, _class
+
+pytestmark = pytest.mark.fleet
+SHOP = {"repositories": {"shop": {"source": "/shop", "pool": "/pool", "max_usd": 1.0}}}
+NAMES = ("code", "code-agent", "code-publish", "approval-gate")
+CONTRACTS = Registry([_class(name)(SHOP) for name in NAMES if name in BUILTIN]).contracts()
+CATALOGUE = Catalogue(CONTRACTS)
+
+
+def contract(worker: str, action: str) -> Contract:
+    return next(one for one in CONTRACTS if (one.worker, one.action) == (worker, action))
+
+
+def called(key: str, worker: str, action: str, after: tuple[str, ...] = (), **given: Any) -> StepSpec:
+    made = contract(worker, action)
+    rest = {"contract": made.hash(), "binding": made.binding(given)}
+    return StepSpec(id=key, worker=worker, action=action, parameters=given, depends_on=after, **rest)
+
+
+CUT = called(
+    "decompose", "code", "decompose", ("explore",),
+    repository="shop", goal="all prices", outline="", plan="prices", most=50,
+)  # fmt: skip
+
+
+def epic(uses: int = 9) -> PlanSpec:
+    named = f"code-agent.change repository=shop item=0..99 x{uses}"
+    return PlanSpec(
+        goal="all prices", continues=True,
+        steps=(called("explore", "code", "explore", repository="shop"), CUT),
+        mandate=Mandate(extra=(named,), max_added_steps=20, max_worker_usd=9),
+    )  # fmt: skip
+
+
+def done(step: StepSpec, state: StepState = StepState.succeeded, **data: Any) -> StepView:
+    good = state == StepState.succeeded
+    report = AnyReport.ok("done", data) if good else AnyReport.failed("its tests stay red", data)
+    return StepView(step, state=state, attempt=1, report=report)
+
+
+def ended(step: StepSpec, data: Mapping[str, Any] | None) -> StepView:
+    return done(step, **data) if data is not None else done(step, StepState.failed)
+
+
+def begun(spec: PlanSpec, needs: list[list[int]], **views: StepView) -> Progress:
+    cut = {"items": "/x/work.json", "count": len(needs), "needs": needs, "hash": "ab" * 32, "base": "c" * 40}
+    steps = {"explore": done(spec.find("explore")), "decompose": done(spec.find("decompose"), **cut)}
+    return Progress(spec, spec, steps | views)
+
+
+def drafted(needs: list[list[int]], **outcomes: Mapping[str, Any] | None) -> Progress:
+    """After the drafts have ended: what each reported, or None for one that stayed red."""
+    first = begun(epic(), needs)
+    decision = next_wave(first, CATALOGUE)
+    assert decision is not None
+    assert decision.spec is not None
+    views = {key: ended(decision.spec.find(key), data) for key, data in outcomes.items()}
+    return Progress(first.approved, decision.spec, dict(first.steps) | views)
+
+
+GREEN = {"title": "one", "commit": "1" * 40, "flags": []}
+FLAGGED = {"title": "two", "commit": "2" * 40, "flags": ["“subprocess”"]}
+
+
+def test_subtasks_become_drafts_under_the_mandate_without_a_question() -> None:
+    decision, ruling = next_move(begun(epic(), [[], [0], []]), [], CATALOGUE)
+    assert (decision.verb, ruling.way) == ("amend", "takes_effect")
+    assert ruling.spec is not None
+    drafts = ruling.spec.steps[2:]
+    assert [step.id for step in drafts] == ["change-0", "change-1", "change-2"]
+    assert drafts[1].depends_on == ("decompose", "change-0")
+    assert all(step.failure_action == "continue" for step in drafts)
+
+
+def test_no_more_are_drafted_than_people_allowed() -> None:
+    decision = next_wave(begun(epic(uses=2), [[], [], []]), CATALOGUE)
+    assert decision is not None
+    assert decision.spec is not None
+    assert len(decision.spec.steps) == 4
+    assert "1 more are beyond the mandate" in decision.reason
+
+
+def test_to_integrate_and_push_is_asked_with_what_is_missing_said() -> None:
+    now = drafted([[], [], []], **{"change-0": GREEN, "change-1": None, "change-2": GREEN})
+    decision, ruling = next_move(now, [], CATALOGUE)
+    assert ruling.way == "needs_approval"
+    assert ruling.spec is not None
+    assert [step.id for step in ruling.spec.steps[5:]] == ["integrate", "push"]
+    assert ruling.spec.find("integrate").parameters["items"] == [0, 2]
+    assert not ruling.spec.continues
+    assert "change-1 is not there" in decision.reason
+
+
+def test_a_flagged_draft_is_integrated_by_itself_behind_a_question() -> None:
+    now = drafted([[], []], **{"change-0": GREEN, "change-1": FLAGGED})
+    _, ruling = next_move(now, [], CATALOGUE)
+    assert ruling.spec is not None
+    assert ruling.spec.find("integrate").parameters["items"] == [0]
+    assert ruling.spec.find("integrate-1").parameters["items"] == [1]
+    assert "ask-1" in ruling.spec.find("integrate-1").depends_on
+    assert ruling.spec.find("ask-1").depends_on == ("push",)
+    assert "“two”" in str(ruling.spec.find("ask-1").parameters["question"])
+
+
+def test_nothing_green_is_a_persons_turn() -> None:
+    decision, ruling = next_move(drafted([[]], **{"change-0": None}), [], CATALOGUE)
+    assert (decision.verb, ruling.way) == ("ask", "takes_effect")
+
+
+def test_a_plan_that_is_no_epic_is_left_alone() -> None:
+    spec = epic().model_copy(update={"continues": False})
+    assert next_wave(begun(spec, [[]]), CATALOGUE) is None
