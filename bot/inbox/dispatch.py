@@ -1,42 +1,75 @@
 """Handle what was delivered: one row, one verb, one visible answer. Runs after the ack, from the row."""
 
 import logging
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 from bot.context import Bot
+from bot.inbox.asked import PLANNED, on_ask
 from bot.inbox.clicks import on_click
 from bot.inbox.forms import on_filled
 from bot.inbox.home import on_home
-from bot.inbox.replies import BUTTON, on_reply, proposal_meant
+from bot.inbox.hooks import on_hook
+from bot.inbox.machines import asker
+from bot.inbox.origin import OnItsWay, demand_origin, note_stale
+from bot.inbox.replies import on_reply
 from bot.inbox.requests import on_command, on_mention
 from bot.people import Unidentified
 from storage.database.tables import Delivery
-from storage.errors import HandledElsewhere, SignoffError, Unavailable
+from storage.errors import Conflict, HandledElsewhere, LeaseLost, SignoffError, Unavailable
+from storage.exchange.deliveries import ASKED
 
 logger = logging.getLogger(__name__)
 
+ROUND = 1.0  # seconds after which it is looked anew whose turn it is
 PATIENCE = timedelta(seconds=30)  # how long an act waits for Slack to say whose it is, or for the database
-LATER = (Unidentified, Unavailable)
+LATER = (Unidentified, OnItsWay, Unavailable)
 HANDLERS = {
     "command": on_command, "mention": on_mention, "reply": on_reply, "click": on_click, "form": on_filled,
-    "home": on_home,
+    "home": on_home, ASKED: on_ask, "hook": on_hook,
 }  # fmt: skip
 
 
-def handle_all(bot: Bot) -> None:
-    """Everything not yet handled, in the order it came."""
-    for delivery in bot.store.unhandled():
-        try:
-            with bot.store.handling(delivery.key):
-                settle(bot, delivery)
-        except HandledElsewhere as error:  # we stood still, and somebody else went on
-            logger.info("%s", error)
-        except LATER as error:
-            logger.info("delivery %s waits: %s", delivery.key, error)
-        else:
-            bot.store.redraw_homes([delivery.body["user"]], urgent=True)
+def handle_all(bot: Bot, served: dict[str, float] | None = None) -> None:
+    """Everything not yet handled, in the order it came.
+
+    With `served`, whose turn was when, a round is short and people take turns: who floods us waits alone.
+    """
+    began = time.monotonic()
+    for delivery in in_turn(bot.store.unhandled(), served or {}):
+        if served is not None:
+            if time.monotonic() - began > ROUND:
+                return
+            served[delivery.body["user"]] = time.monotonic()
+        _handle_one(bot, delivery)
+
+
+def in_turn(deliveries: Sequence[Delivery], served: Mapping[str, float]) -> list[Delivery]:
+    """First the first of each person, then the second; who was served longest ago goes first."""
+    turns, order = Counter[str](), dict[str, tuple[int, float, int]]()
+    for one in deliveries:
+        user = str(one.body["user"])
+        turns[user] += 1
+        order[one.key] = turns[user], served.get(user, 0.0), one.id
+    return sorted(deliveries, key=lambda one: order[one.key])
+
+
+def _handle_one(bot: Bot, delivery: Delivery) -> None:
+    try:
+        with bot.store.handling(delivery.key):
+            settle(bot, delivery)
+    except LeaseLost:
+        raise
+    except HandledElsewhere as error:  # we stood still, and somebody else went on
+        logger.info("%s", error)
+    except LATER as error:
+        logger.info("delivery %s waits: %s", delivery.key, error)
+    else:
+        bot.store.redraw_homes([delivery.body["user"]], urgent=True)
 
 
 def settle(bot: Bot, delivery: Delivery) -> None:
@@ -44,22 +77,32 @@ def settle(bot: Bot, delivery: Delivery) -> None:
     try:
         answer = handle(bot, delivery)
     except LATER as error:
-        if bot.store.clock() - delivery.received_at < PATIENCE:
-            raise
+        if timedelta(0) <= bot.store.clock() - delivery.received_at < PATIENCE:
+            raise  # but not for as long as a clock was put back
         answer = str(error)
-        if isinstance(error, Unidentified):
+        if not isinstance(error, Unavailable):
             bot.store.refuse(0, delivery.kind, user=delivery.body["user"], reason=answer)
-    if answer:
+    if answer and delivery.kind not in {ASKED, "hook"}:
         whisper(bot, delivery, answer)
+    if by_machine(delivery):
+        answer_machine(bot, delivery, answer)
     bot.store.handled()
+    if delivery.kind == ASKED and not by_machine(delivery):
+        number = answer.removeprefix(PLANNED)
+        told = {"plan": int(number)} if number != answer else {"why": answer}
+        bot.store.leave_answer(delivery.key, told)
 
 
 def handle(bot: Bot, delivery: Delivery) -> str:
     """Do it; the sentence to the person, if there is one. A bug answers with a number, not with silence."""
     try:
+        demand_origin(bot, delivery.kind, delivery.body)
         return HANDLERS[delivery.kind](bot, delivery.body)
     except (*LATER, HandledElsewhere):
         raise
+    except Conflict as error:
+        note_stale(bot, delivery.body, str(error))
+        return str(error)
     except SignoffError as error:
         return str(error)
     except Exception:
@@ -68,10 +111,20 @@ def handle(bot: Bot, delivery: Delivery) -> str:
         return f"Something broke on my side, and nothing was done. Reference: {reference}."
 
 
+def by_machine(delivery: Delivery) -> bool:
+    """Whether a machine asks, and not somebody at the terminal."""
+    return delivery.kind == ASKED and "owner" in delivery.body
+
+
+def answer_machine(bot: Bot, delivery: Delivery, text: str) -> None:
+    """Why there is no plan: a machine finds it under its key, and nobody else is told."""
+    if text and "answers" not in delivery.body:
+        bot.store.answer_ask(asker(delivery.body), text)
+
+
 def whisper(bot: Bot, delivery: Delivery, text: str) -> None:
     body: dict[str, Any] = delivery.body
     # Direct messages are private already, and a thread there is easily missed.
     thread = "" if body["channel"].startswith("D") else body.get("thread", "")
     place = {"channel": body["channel"], "user": body["user"], "thread": thread}
-    plan_id = proposal_meant(bot, body) if delivery.kind in {"mention", "reply"} and text != BUTTON else 0
-    bot.store.whisper(f"answer:{delivery.key}", text=text, plan_id=plan_id, **place)
+    bot.store.whisper(f"answer:{delivery.key}", text=text, **place)

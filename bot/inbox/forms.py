@@ -1,26 +1,43 @@
 """Submitted forms: answered in the ack with errors at the fields, or closed; the home tab's become a row."""
 
+import json
+from functools import partial
 from typing import Any
 
-from bot.cards.edit_form import edit_page, edited, field_errors, pages
+from bot.cards.edit_form import ROOM, changed_only, edited, field_errors, next_step, step_form
 from bot.cards.forms import read_values
 from bot.context import Bot
 from bot.given_once import json_of
-from bot.inbox.answers import guide, take_over
+from bot.inbox.answers import guide, move_later, take_over
 from bot.inbox.clicks import digest_meant, give_approval
 from bot.inbox.codes import check_code
-from bot.inbox.replies import plan_by_runbook
+from bot.inbox.home import listed
+from bot.inbox.origin import demand_origin, meant, note_stale
 from bot.inbox.requests import ask, stop_scope
+from bot.inbox.words import plan_by_runbook
 from bot.people import Unidentified
 from bot.planner.edits.changes import joined
-from bot.planner.runbooks.book import NoPlan
+from bot.planner.edits.grammar import NotUnderstood, understand
+from bot.planner.edits.pointing import EditContext
 from bot.plans.amend import amend
 from bot.plans.clarify import inform
 from bot.plans.save_runbook import save
 from bot.untrusted import clip
 from storage.contract.spec import PlanSpec
-from storage.errors import InvalidPlan, SignoffError
+from storage.errors import Conflict, InvalidPlan, SignoffError
 from storage.reading.plan_view import PlanView
+
+NOT_MINE = "This form is not one of mine any more. Please open it again."
+
+
+def on_submitted(bot: Bot, user: str, form: dict[str, Any], origin: dict[str, Any]) -> dict[str, str]:
+    """A form as Slack hands it in: first, where it comes from."""
+    try:
+        with bot.store.coming("form"):
+            demand_origin(bot, "form", origin | {"user": user, "action": form["callback_id"]})
+    except SignoffError as error:
+        return {next(iter(read_values(form)), "form"): str(error)}
+    return on_form(bot, user, form)
 
 
 def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:
@@ -29,39 +46,61 @@ def on_form(bot: Bot, user: str, form: dict[str, Any]) -> dict[str, str]:
         return take(bot, user, form, read_values(form))
 
 
-def next_form(bot: Bot, form: dict[str, Any]) -> dict[str, Any]:
-    """What comes after a form that was taken: the steps that were chosen; after these, no form at all."""
-    if form["callback_id"] != "edit_pages":
-        return {"response_action": "clear"} if form["callback_id"] == "edit" else {}
-    view, page = bot.store.view(int(json_of(form["private_metadata"])["p"])), read_values(form)["page"]
-    if view.spec is None:
+def next_form(bot: Bot, form: dict[str, Any], user: str = "") -> dict[str, Any]:
+    """What comes after a form that was taken: the step that was chosen next; else no form at all."""
+    if form["callback_id"] == "plans":
+        page = int(json_of(form["private_metadata"])["page"]) + 1
+        return {"response_action": "update", "view": bot.store.redact.data(listed(bot, user, page))}
+    if form["callback_id"] != "edit":
         return {}
-    made = edit_page(view, view.spec, bot.catalogue(), int(page))
-    return {"response_action": "push", "view": bot.store.redact.data(made)}
+    meta, values = json_of(form["private_metadata"]), read_values(form)
+    view = bot.store.view(int(meta["p"]))
+    number = next_step(view.spec, values) if view.spec else None
+    if view.spec is None or number is None:
+        return {"response_action": "clear"}
+    kept = changed_only(view.spec, meta.get("k", {}) | values)
+    made = step_form(view, view.spec, bot.catalogue(), number, kept)
+    return {"response_action": "update", "view": bot.store.redact.data(made)}
 
 
 def take(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
-    if form["callback_id"] in FILLED and not needs_code(form, values):
-        return keep_as_delivery(bot, user, form, values)
     try:
-        meta = json_of(form["private_metadata"])
-        view = bot.store.view(int(meta["p"]))
-        if form["callback_id"] in ANSWERS:
-            return ANSWERS[form["callback_id"]](bot, user, view, str(meta["s"]), values)
-        if form["callback_id"] in FACTS:
-            return FACTS[form["callback_id"]](bot, user, view, values)
-        if needs_code(form, values):
-            given = {"r": int(meta["r"]), "d": str(meta["d"])}
-            return confirm_with_code(bot, user, view, given, values["code"], form["callback_id"])
-        done = {"edit": edit, "edit_pages": choose_page, "reject": reject}[form["callback_id"]]
-        return done(bot, user, view, int(meta["r"]), values)
+        if form["callback_id"] == "plans":
+            bot.demand(user, "look", None)
+            return {}
+        if form["callback_id"] in FILLED and not needs_code(form, values):
+            return keep_as_delivery(bot, user, form, values)
+        return do(bot, user, form, values)
     except Unidentified as error:
         bot.store.refuse(0, form["callback_id"], user=user, reason=str(error))
         return {next(iter(values)): str(error)}
     except SignoffError as error:
+        note_late(bot, user, form, error)
         return {next(iter(values)): str(error)}
     except (ValueError, KeyError, TypeError):
-        return {next(iter(values), "form"): "This form is not one of mine any more. Please open it again."}
+        return {next(iter(values), "form"): NOT_MINE}
+
+
+def do(bot: Bot, user: str, form: dict[str, Any], values: dict[str, str]) -> dict[str, str]:
+    """What this form is for, about the plan that it was opened for."""
+    meta, name = json_of(form["private_metadata"]), form["callback_id"]
+    view = bot.store.view(meant({"meta": meta}))
+    if name in ANSWERS:
+        return ANSWERS[name](bot, user, view, str(meta["s"]), values)
+    if name in FACTS:
+        return FACTS[name](bot, user, view, values)
+    if needs_code(form, values):
+        return confirm_with_code(bot, user, view, {"r": int(meta["r"]), "d": str(meta["d"])}, form, values)
+    done = {"edit": edit, "reject": reject}[name]
+    errors = done(bot, user, view, int(meta["r"]), meta.get("k", {}) | values)
+    return {place if place in values else next(iter(values)): text for place, text in errors.items()}
+
+
+def note_late(bot: Bot, user: str, form: dict[str, Any], error: SignoffError) -> None:
+    """A form about what was decided or changed meanwhile is on record, as an old button is."""
+    if isinstance(error, Conflict):
+        meta = json_of(form["private_metadata"])
+        note_stale(bot, {"user": user, "form": form["callback_id"], "meta": meta}, str(error))
 
 
 def needs_code(form: dict[str, Any], values: dict[str, str]) -> bool:
@@ -71,14 +110,15 @@ def needs_code(form: dict[str, Any], values: dict[str, str]) -> bool:
 
 
 def confirm_with_code(
-    bot: Bot, user: str, view: PlanView, value: dict[str, Any], code: str, form: str
+    bot: Bot, user: str, view: PlanView, value: dict[str, Any], form: dict[str, Any], values: dict[str, str]
 ) -> dict[str, str]:
     try:
-        act = override_with_code if form == "glass" else approve_with_code
-        act(bot, user, view, value, code)
+        act = override_with_code if form["callback_id"] == "glass" else approve_with_code
+        act(bot, user, view, value, values["code"])
     except Unidentified:
         raise
     except SignoffError as error:
+        note_late(bot, user, form, error)
         return {"code": str(error)}
     return {}
 
@@ -135,17 +175,21 @@ FACTS = {"clarify": inform, "save": save}
 FILLED = {"wish": request_wish, "halt": stop_everything, "review": decide}
 
 
-ANSWERS = {"take_over": take_over, "guide": guide}
+ANSWERS = {"take_over": take_over, "guide": guide, "later": move_later}
 
 
 def edit(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
+    """Make what was changed a revision; on the way to another step, nothing yet. No change, and it closes."""
     spec = demand_current(bot, user, view, revision)
+    if values.get("next", "").strip():
+        return turned(spec, values)
     draft = edited(spec, values, bot.catalogue())
-    if wish := values.get("add", "").strip():
-        try:
-            draft = joined(draft, plan_by_runbook(bot, wish))
-        except NoPlan as error:
-            return {"add": clip(str(error), 150)}
+    try:
+        draft = worded(bot, draft, values.get("words", "").strip())
+    except SignoffError as error:
+        return {"words": clip(str(error), 150)}
+    if draft == spec:
+        return {}
     try:
         amend(bot, user, view, spec, draft)
     except InvalidPlan as error:
@@ -153,10 +197,23 @@ def edit(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, s
     return {}
 
 
-def choose_page(bot: Bot, user: str, view: PlanView, revision: int, values: dict[str, str]) -> dict[str, str]:
-    """Which steps of a long plan shall be changed: they come in the next form."""
-    found = pages(demand_current(bot, user, view, revision), bot.catalogue())
-    return {} if values["page"] in map(str, range(len(found))) else {"page": "Please choose one of these."}
+def turned(spec: PlanSpec, values: dict[str, str]) -> dict[str, str]:
+    """Whether the next step can be shown, with all that was changed so far."""
+    if next_step(spec, values) is None:
+        return {"next": f"Please name a step by its number, 1 to {len(spec.steps)}."}
+    full = len(json.dumps(changed_only(spec, values))) > ROOM
+    return {"next": "That is much at once. Please save this first, then open Edit again."} if full else {}
+
+
+def worded(bot: Bot, draft: PlanSpec, said: str) -> PlanSpec:
+    """What a person says in their own words: a change, or something more to do."""
+    if not said:
+        return draft
+    plan = partial(plan_by_runbook, bot)
+    try:
+        return understand(said, EditContext(draft, bot.catalogue(), bot.config, bot.store.clock(), plan))
+    except NotUnderstood:
+        return joined(draft, plan(said))
 
 
 def demand_current(bot: Bot, user: str, view: PlanView, revision: int) -> PlanSpec:
@@ -166,7 +223,7 @@ def demand_current(bot: Bot, user: str, view: PlanView, revision: int) -> PlanSp
         raise SignoffError("There is no plan to change yet.")
     if view.revision != revision:
         changed = "; ".join(view.changes) or "it was replaced"
-        raise SignoffError(f"Meanwhile revision {view.revision} was made: {changed}. Please open Edit again.")
+        raise Conflict(f"Meanwhile revision {view.revision} was made: {changed}. Please open Edit again.")
     return view.spec
 
 

@@ -5,16 +5,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from bot.cards.blocks import escape
+from bot.cards.blocks import PREFIX, escape
+from bot.cards.face.lines import title
+from bot.cards.phrases import timing
 from bot.context import Bot
-from bot.times.recurrence import next_run, read
+from bot.times.recurrence import Every, next_run, read
 from bot.times.zones import spoken
+from bot.untrusted import clip
 from storage.database.tables import Recurring, Standing
-from storage.errors import NotAllowed, SignoffError
+from storage.errors import Conflict, NotAllowed, SignoffError
 from storage.plans.recurrences import Grant
+from storage.reading.plan_view import PlanView
 
 APPROVE = re.compile(r"^(?: for (?P<runs>\d{1,4}) runs?)?(?: until (?P<until>\d{4}-\d{2}-\d{2}))?$", re.I)
 LONGEST = 2000
+SHOWN = 10  # steps that wait for their time
 USAGE = (
     "Please say `/plan schedules`, or `/plan schedules pause 3`, `resume 3`, `remove 3`, "
     "`approve 3 for 10 runs until 2027-01-31`."
@@ -26,8 +31,12 @@ def set_up(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     now = bot.store.clock()
     if len(rest) > LONGEST:
         raise SignoffError(f"That is {len(rest)} characters long; at most {LONGEST}, please.")
-    made = read(rest, bot.config.zone, now)
-    actor = bot.demand(body["user"], "request", None)
+    return keep(bot, read(rest, bot.config.zone, now), body)
+
+
+def keep(bot: Bot, made: Every, body: dict[str, Any]) -> str:
+    """Keep what shall recur, and say when it comes next."""
+    now, actor = bot.store.clock(), bot.demand_asking(body["user"], body["channel"])
     run = next_run(made.cron, made.zone, now)
     number = bot.store.recur(
         made.wish, said=made.said, cron=made.cron, zone=made.zone, next_at=run.at, team=actor.team,
@@ -41,8 +50,9 @@ def set_up(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 
 def look_after(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     if not rest:
-        lines = [_line(one, bot.store.standings(one.id)) for one in bot.store.recurring()]
-        return "\n".join(lines) or "Nothing recurs yet. For example: `/plan every weekday at 02:00 …`."
+        lines = [_line(one, bot.store.standings(one.id)) for one in _seen(bot, body["user"])]
+        lines = lines or ["Nothing recurs yet. For example: `/plan every weekday at 02:00 …`."]
+        return "\n".join([*lines, *_waiting(bot, body["channel"])])
     found = re.match(r"^(pause|resume|remove|approve) #?(\d{1,9})\b(.*)$", rest.strip(), re.I)
     if not found:
         raise SignoffError(USAGE)
@@ -50,13 +60,32 @@ def look_after(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     return ACTS[found[1].lower()](bot, one, found[3], body["user"])
 
 
+def _seen(bot: Bot, user: str) -> list[Recurring]:
+    """What recurs, as far as it is theirs or they could read where it was asked for."""
+    return [one for one in bot.store.recurring() if one.user == user or bot.people.reads(user, one.channel)]
+
+
 def _line(one: Recurring, standings: list[Standing]) -> str:
     when = spoken(one.next_at, one.zone) if one.next_at else "paused"
     stands = "; ".join(
-        f"standing approval by <@{s.user}>: {s.runs_left} runs, until {s.until:%d %b %Y}" for s in standings
+        f"approved by <@{s.user}> for {s.runs_left} more runs, until {s.until:%d %b %Y}" for s in standings
     )
     line = f"• {one.id}: {escape(one.text[:200])} — every {escape(one.said)} in {one.zone}; next: {when}"
     return f"{line} · {stands}" if stands else line
+
+
+def _waiting(bot: Bot, channel: str) -> list[str]:
+    """The steps of this channel's plans that wait for their time; other channels may be closed to them."""
+    here = [one for one in bot.store.timetable() if one.channel == channel]
+    lines = [f"• plan {one.plan_id}: {_when(bot.store.view(one.plan_id), one.key)}" for one in here[:SHOWN]]
+    return lines + (
+        [f"… and {len(here) - SHOWN} more steps that wait for their time"] if here[SHOWN:] else []
+    )
+
+
+def _when(view: PlanView, key: str) -> str:
+    step = view.step(key)
+    return f"{escape(clip(title(view, step.spec), 90))} — {escape(timing(step.spec))}"
 
 
 def _demand_owner(bot: Bot, one: Recurring, user: str) -> None:
@@ -83,6 +112,16 @@ def _remove(bot: Bot, one: Recurring, more: str, user: str) -> str:
     return f"Recurring plan {one.id} is removed. Plans that it has asked for stay as they are."
 
 
+def approve_runs(bot: Bot, body: dict[str, Any], view: PlanView, value: dict[str, Any]) -> str:
+    """The button below a run: this person's approval stands for the runs to come of exactly that plan."""
+    bot.demand(body["user"], "look", view)
+    number = bot.store.run_of(view.id)
+    newest = bot.store.view(bot.store.latest_run(bot.store.one_recurring(number))) if number else view
+    if not number or newest.digest != view.digest or view.digest[:PREFIX] != value["d"]:
+        raise Conflict("The plan has changed since. Please look at the card of its newest run.")
+    return _approve(bot, bot.store.one_recurring(number), "", body["user"])
+
+
 def _approve(bot: Bot, one: Recurring, more: str, user: str) -> str:
     """A standing approval of exactly the plan of the newest run."""
     said, now = APPROVE.match(more.rstrip()), bot.store.clock()
@@ -106,7 +145,7 @@ def _approve(bot: Bot, one: Recurring, more: str, user: str) -> str:
         raise SignoffError("That would allow nothing. Please name at least one run, and a day to come.")
     bot.store.stand(one, grant, team=actor.team, user=actor.user, policy=bot.config.version())
     return (
-        f"Your approval stands for {grant.runs} runs of recurring plan {one.id}, "
+        f"Recurring plan {one.id} is approved for {grant.runs} more runs, "
         f"until {grant.until:%d %b %Y}, as long as its plan stays digest `{grant.digest[:12]}`."
     )
 

@@ -1,34 +1,68 @@
 """Asking: `/plan …` and a mention. The first word may be one of our own; everything else is a wish."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-from bot.cards.blocks import escape
+from bot.cards.blocks import escape, linked, permalink
+from bot.cards.face.lines import subject, title
+from bot.cards.face.running import counted, listed, stretch
 from bot.cards.forms import glass_form
-from bot.cards.phrases import openings, standing, timing, title
-from bot.cards.tasks import counted, stretch
+from bot.cards.phrases import openings, standing, timing
 from bot.context import Bot
 from bot.inbox.codes import demand_factor
-from bot.inbox.recurring import look_after, set_up
-from bot.inbox.replies import change, on_reply, plannable, proposal_meant, words
-from bot.planner.edits.grammar import NotUnderstood
+from bot.inbox.conversation import converse, heard, plan_here
+from bot.inbox.own_answers import own_answer
+from bot.inbox.recurring import keep, look_after, set_up
+from bot.inbox.visiting import open_board
+from bot.inbox.words import plannable, words
+from bot.planner import planning
+from bot.planner.conversation.own_words import (
+    LAST,
+    LOOKS,
+    NUMBERED,
+    SCOPE,
+    Opening,
+    is_no_wish,
+    label,
+    opening,
+    split_word,
+)
+from bot.planner.grounding.follow_ups import follow_up
+from bot.planner.runbooks.book import Planned
+from bot.planner.runbooks.questions import Missing, NoPlan
+from bot.plans.look_up import look_up
 from bot.plans.override import break_glass, confirms
+from bot.plans.reword import keep_for_planner
 from bot.untrusted import clip
-from storage.contract.states import PlanState
+from storage.contract.states import OPEN, PlanState
 from storage.errors import SignoffError
+from storage.reading.plan_view import PlanView
 from storage.settling.starting import EVERYTHING
 
 LONGEST = 2000
+NOT_GOT = (
+    "I did not get that. Here you can say, for example, “make it 3am”, “skip step 2”, “who can approve?” or "
+    "“cancel”."
+)
 EXAMPLES = 6  # in the help
 LISTED = 22  # steps of one plan in an answer
-SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+|all changes|changes in [\w-]+)\b\s*", re.I)
+MEANT = "Did you mean `/plan {said}`? What decides something, I do only when it is spelled out."
 
 
 def on_command(bot: Bot, body: dict[str, Any]) -> str:
     """`/plan …`: one of our own words, or a wish; then the card is the answer."""
-    word, rest = split_word(body["text"])
-    return do(bot, word, rest, body) if is_own_word(word, rest) else ask(bot, body["text"], body)
+    return said_to_us(bot, opening(body["text"]), body["text"], body)
+
+
+def said_to_us(bot: Bot, opened: Opening, text: str, body: dict[str, Any]) -> str:
+    """An own word is done, a slip of one that decides is asked back, a question about us is answered."""
+    if opened.kind == "word":
+        return do(bot, opened.word, opened.rest, body)
+    if opened.kind == "slip":
+        return ask_back(bot, f"{opened.word} {opened.rest}", body)
+    if opened.word == "help":
+        return do(bot, "help", "", body)
+    return own_answer(bot, opened.word, body["user"]) if opened.word else ask(bot, text, body)
 
 
 def do(bot: Bot, word: str, rest: str, body: dict[str, Any]) -> str:
@@ -38,43 +72,44 @@ def do(bot: Bot, word: str, rest: str, body: dict[str, Any]) -> str:
     return WORDS[word](bot, rest, body)
 
 
-def split_word(text: str) -> tuple[str, str]:
-    """The first word, as it is looked up, and the rest."""
-    word, _, rest = text.strip().partition(" ")
-    return word.lower().rstrip("!?.,:"), rest.strip()
-
-
-def is_own_word(word: str, rest: str) -> bool:
-    """Whether this is said to us: `list` is, "list the backups of auth_prod" is a wish."""
-    bare = {*re.findall(r"\w+", rest.lower())} <= NOISE
-    return word in WORDS and (word not in BARE or bare) and (word != "show" or " " not in rest)
-
-
-def is_no_wish(word: str, rest: str) -> bool:
-    """Whether it cannot be a wish: beside `/plan`, "cancel 7" is ours, and "stop auth-service" is not."""
-    if word in {"stop", "resume"}:
-        return bool(SCOPE.match(rest)) or (word == "resume" and not rest)
-    return word in BARE or word in {"every", "schedules"} or bool(re.match(r"#?\d+\b", rest))
+def ask_back(bot: Bot, said: str, body: dict[str, Any], text: str = MEANT) -> str:
+    """What decides something is done only when it is spelled out, or by the button that says it."""
+    bot.demand(body["user"], "look", None)
+    thread = "" if body["channel"].startswith("D") else body.get("thread", "")
+    place = {"channel": body["channel"], "user": body["user"], "thread": thread}
+    key = f"slip:{body['channel']}:{body.get('ts') or body.get('trigger') or said}"
+    bot.store.choose(key, text=text.format(said=said), choices=[(label(*split_word(said)), said)], **place)
+    return ""
 
 
 def on_mention(bot: Bot, body: dict[str, Any]) -> str:
     """`@Signoff <request>`, a direct message, or "Plan this": as the command, in its thread."""
     said = words(body)
-    word, rest = split_word(said)
+    opened = opening(said)
     # "Plan this" plans, whatever it is.
-    if "ts" in body and is_own_word(word, rest) and is_no_wish(word, rest):
-        return do(bot, word, rest, body)
-    plan_id = proposal_meant(bot, body)
-    return change_or_ask(bot, plan_id, body) if plan_id else ask(bot, said, body)
+    if "ts" in body and opened.kind in {"word", "slip"} and is_no_wish(opened.word, opened.rest):
+        return said_to_us(bot, opened, said, body)
+    if view := plan_here(bot, body) if "ts" in body else None:
+        return answer_about(bot, view, body)
+    asked = opened if opened.kind == "about us" else Opening("wish")
+    return said_to_us(bot, asked, said, body)
 
 
-def change_or_ask(bot: Bot, plan_id: int, body: dict[str, Any]) -> str:
-    """Said to us in the thread of a proposal: a change of it, or a wish of its own."""
-    bot.demand(body["user"], "amend", bot.store.view(plan_id))
-    try:
-        return change(bot, body)
-    except NotUnderstood:
-        return ask(bot, words(body), body) if plannable(bot, words(body)) else on_reply(bot, body)
+def answer_about(bot: Bot, view: PlanView, body: dict[str, Any]) -> str:
+    """Said to us in the thread of a plan: about that plan, unless it is plainly a wish of its own."""
+    bot.demand(body["user"], "look", view)
+    act, said = heard(bot, body, view), words(body)
+    leans = (found := follow_up(said)) is not None and found.kind not in {"again", "undo"}
+    own = act.kind in {"talk", "hello", "unclear"} and (leans or plannable(bot, said))
+    if not own and act.kind not in {"talk", "hello"}:
+        return converse(bot, body | {"mentioned": True}, view, act)
+    if own:
+        return ask(bot, said, body)
+    if view.state == PlanState.proposed and bot.revise:
+        bot.demand(body["user"], "amend", view)
+        keep_for_planner(bot, body, view, said)
+        return ""
+    return NOT_GOT
 
 
 def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
@@ -83,11 +118,35 @@ def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
         return do(bot, "help", "", body)
     if len(wish) > LONGEST:
         raise SignoffError(f"That is {len(wish)} characters long; at most {LONGEST}, please.")
-    actor = bot.demand(body["user"], "request", None)
-    bot.store.request(
+    actor = bot.demand_asking(body["user"], body["channel"])
+    made = None if follow_up(wish) else made_at_once(bot, text)
+    if isinstance(made, str):
+        return made
+    if made and made.every:
+        return keep(bot, made.every, body)
+    if made and look_up(bot, made, wish, actor, body):
+        return ""
+    plan_id = bot.store.request(
         wish, team=actor.team, user=actor.user, channel=body["channel"], thread=body.get("thread", "")
     )
+    if body.get("ts"):
+        bot.store.react(body["channel"], body["ts"], "eyes", plan_id=plan_id)
     return ""
+
+
+def made_at_once(bot: Bot, text: str) -> Planned | str | None:
+    """What the runbooks make of it, or why it is refused; None where the planner has to say more."""
+    contracts, now = bot.store.contracts(), bot.store.clock()
+    if not contracts:
+        return None  # a wish waits for the first worker
+    try:
+        return planning.plan(text, bot.runbooks, bot.config, contracts=contracts, now=now)
+    except Missing:
+        return None
+    except NoPlan as error:
+        return None if error.offers or bot.ask_model else str(error)
+    except SignoffError:
+        return None  # the planner says it better
 
 
 def say_help(bot: Bot, rest: str, body: dict[str, Any]) -> str:
@@ -99,6 +158,7 @@ def say_help(bot: Bot, rest: str, body: dict[str, Any]) -> str:
         f"Say what you need; I make a plan, people approve exactly that plan, and it runs. {such}\n"
         f"{examples}{more}"
         "• `/plan list`, `/plan show 7`, `/plan cancel 7 <reason>`, `/plan runbooks`, `/plan windows`\n"
+        "• `/plan board`: everything that you may see, in the browser\n"
         "• `/plan every weekday at 02:00 in New York <what>`, `/plan schedules`\n"
         "• for admins: `/plan stop [everything | plan 7 | environment production] <reason>`, `/plan resume`\n"
         "• where a rule permits it: `/plan break-glass 7 <reason>`; afterwards `/plan reviewed 7 <findings>`"
@@ -107,9 +167,9 @@ def say_help(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 
 def list_plans(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     now = bot.store.clock()
-    plans = [v for v in bot.store.recent(50) if v.revision or v.state != PlanState.cancelled]
-    lines = [f"• {v.id}: {escape(v.spec.goal if v.spec else v.text)} — {escape(standing(v, now))}"
-             for v in plans[:10]]  # fmt: skip
+    made = [v for v in bot.store.recent(50) if v.revision or (v.state in OPEN and not v.form)]
+    plans = map(bot.store.as_recorded, bot.visible(body["user"], made)[:10])
+    lines = [f"• {v.id}: {escape(subject(v))} — {escape(standing(v, now))}" for v in plans]
     if waiting := bot.store.unreviewed():
         numbers = ", ".join(map(str, waiting))
         lines.append(f":rotating_light: The glass was broken, and nobody has reviewed it: {numbers}")
@@ -117,14 +177,15 @@ def list_plans(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 
 
 def show_plan(bot: Bot, rest: str, body: dict[str, Any]) -> str:
-    view, now = bot.store.view(read_number(rest)), bot.store.clock()
-    goal = view.spec.goal if view.spec else view.text
+    view, now = bot.demand_visible(body["user"], read_number(rest)), bot.store.clock()
+    bot.demand_untouched(body["user"], "look", view)
+    goal = subject(view)
     lines = [f"*{view.id}: {escape(goal)}* — {escape(standing(view, now))}"]
     shown = stretch(view.steps, LISTED)
     for n in shown:
         spec = view.steps[n].spec
-        name, when = escape(clip(title(spec), 90)), escape(timing(spec))
-        lines.append(f"{n + 1}. [{view.steps[n].state}] {name} ({when})")
+        name, when = escape(clip(title(view, spec), 90)), escape(timing(spec))
+        lines.append(f"{n + 1}. [{listed(view.steps[n])}] {name} ({when})")
     if len(shown) < len(view.steps):
         lines.append(
             f"… of {len(view.steps)} steps: {counted(view.steps)}. The card's thread has all of them."
@@ -144,13 +205,32 @@ def list_windows(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     return "\n".join(lines) or "There are no maintenance windows and no freezes in signoff.toml."
 
 
+def point_to_button(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    """No words approve: the way to the button does."""
+    bot.demand(body["user"], "look", None)
+    view = bot.demand_visible(body["user"], read_number(split_number(rest)[0]))
+    way = linked(permalink(bot.site, view.channel, view.card), f"open plan {view.id}")
+    return f"Approving is a button, so that nobody does it by accident: {way}."
+
+
 def cancel_plan(bot: Bot, rest: str, body: dict[str, Any]) -> str:
-    which, _, reason = rest.partition(" ")
+    if LAST.match(rest):
+        return cancel_last(bot, body)
+    which, reason = split_number(rest)
     view = bot.store.view(read_number(which))
     actor = bot.demand(body["user"], "cancel", view)
     if bot.store.cancel(view.id, user=actor.user, reason=reason.strip() or "no reason given"):
         return f"Plan {view.id} is cancelled."
     return f"Plan {view.id} starts nothing more. What runs is told to stop; then the plan is cancelled."
+
+
+def cancel_last(bot: Bot, body: dict[str, Any]) -> str:
+    """The newest plan of theirs that is open, if they press that it is meant."""
+    mine = [view for view in bot.store.open_plans(limit=100) if view.requester == body["user"]]
+    if not mine:
+        return "You have no open plan."
+    view = max(mine, key=lambda one: one.id)
+    return ask_back(bot, f"cancel {view.id}", body, f"Cancel plan {view.id}, *{escape(subject(view))}*?")
 
 
 def stop_scope(bot: Bot, rest: str, body: dict[str, Any]) -> str:
@@ -176,8 +256,29 @@ def check_scope(bot: Bot, scope: str) -> None:
         raise SignoffError(f"I know no environment “{name}”, so nothing was stopped. Known: {there}.")
 
 
+def greet(bot: Bot, rest: str, body: dict[str, Any]) -> str:
+    """A wave; to who greets for the first time, also what one can say."""
+    first = not bot.store.told([f"greeted:{body['user']}"])
+    if waved(bot, body) and not first:
+        return ""
+    help_ = say_help(bot, rest, body)
+    if "ts" not in body:
+        return help_
+    place = {"channel": body["channel"], "user": body["user"], "thread": body.get("thread", "")}
+    bot.store.whisper(f"greeted:{body['user']}", text=help_, **place)
+    return ""
+
+
 def say_welcome(bot: Bot, rest: str, body: dict[str, Any]) -> str:
-    return "You are welcome."
+    return "" if waved(bot, body) else "You are welcome."
+
+
+def waved(bot: Bot, body: dict[str, Any]) -> bool:
+    """Whether a sign at their message is answer enough: where others read, it is."""
+    if "ts" not in body or body["channel"].startswith("D"):
+        return False
+    bot.store.react(body["channel"], body["ts"], "wave")
+    return True
 
 
 def resume_scope(bot: Bot, rest: str, body: dict[str, Any]) -> str:
@@ -214,29 +315,34 @@ def read_scope(text: str) -> tuple[str, str]:
     return (found[1].lower(), text[found.end() :].strip()) if found else (EVERYTHING, text.strip())
 
 
+def split_number(text: str) -> tuple[str, str]:
+    """The number of a plan, and what is said behind it."""
+    found = NUMBERED.match(text)
+    return (found["number"], text[found.end() :]) if found else (text, "")
+
+
 def read_number(text: str) -> int:
-    if not text.strip().lstrip("#").isdigit():
+    which, rest = split_number(text.strip())
+    if not which.isdigit() or rest:
         raise SignoffError("Please name the plan by its number, as in `/plan show 7`; `/plan list` has them.")
-    return int(text.strip().lstrip("#"))
+    return int(which)
 
 
 WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "help": say_help,
-    **dict.fromkeys(("hi", "hello", "hey"), say_help),
+    **dict.fromkeys(("hi", "hello", "hey"), greet),
     **dict.fromkeys(("thanks", "thank", "thx"), say_welcome),
     "list": list_plans,
     "show": show_plan,
     "runbooks": list_runbooks,
     "windows": list_windows,
     "cancel": cancel_plan,
+    "approve": point_to_button,
     "stop": stop_scope,
     "resume": resume_scope,
     "break-glass": override,
     "reviewed": record_findings,
     "every": set_up,
     "schedules": look_after,
+    "board": open_board,
 }
-# With more words behind them, they begin a wish.
-BARE = {"help", "list", "runbooks", "windows", "hi", "hello", "hey", "thanks", "thank", "thx"}
-LOOKS = BARE | {"show", "schedules"}
-NOISE = {"me", "you", "please", "there", "signoff", "all"}

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 
 from bot.context import Bot
-from bot.planner.runbooks import book as runbooks
+from bot.planner import planning
 from bot.planner.runbooks.book import Planned, Runbook
 from bot.planner.runbooks.questions import Field, Form, Given, Missing, NeedsAnswers, NoPlan, answered
+from bot.times import when
 from bot.untrusted import clip, inert
-from storage.errors import Conflict, SignoffError
+from storage.contract.states import PlanState
+from storage.errors import BadTime, Conflict, SignoffError
 from storage.reading.plan_view import PlanView
 
 ROUNDS = 3  # forms for one wish; then the words must be others
@@ -20,6 +22,14 @@ def given(view: PlanView) -> Given:
 
 def asked(view: PlanView) -> Form | None:
     return Form.model_validate_json(view.form) if view.form else None
+
+
+def still_asked(view: PlanView) -> Form:
+    """The form of a question that nobody has answered yet."""
+    form = asked(view)
+    if form is None or view.state != PlanState.planning:
+        raise Conflict("This question was answered already.")
+    return form
 
 
 def words(view: PlanView) -> str:
@@ -36,7 +46,11 @@ def clarify(bot: Bot, view: PlanView, form: Form) -> None:
 
 def inform(bot: Bot, user: str, view: PlanView, values: Mapping[str, str]) -> dict[str, str]:
     """A filled form: errors at its fields, or it is planned on."""
-    actor = bot.demand(user, "answer", view)
+    return fill_in(bot, bot.demand(user, "answer", view).user, view, values)
+
+
+def fill_in(bot: Bot, user: str, view: PlanView, values: Mapping[str, str]) -> dict[str, str]:
+    """The same by whoever may."""
     form = asked(view)
     if form is None:
         raise Conflict("This question was answered already.")
@@ -44,7 +58,7 @@ def inform(bot: Bot, user: str, view: PlanView, values: Mapping[str, str]) -> di
     if wrong := mistakes(bot, view, form, values):
         return wrong
     known = answered(given(view), _picked(bot, form, values), values)
-    bot.store.inform(view.id, known.model_dump_json(), user=actor.user, said=known.said)
+    bot.store.inform(view.id, known.model_dump_json(), user=user, said=known.said)
     return {}
 
 
@@ -55,7 +69,10 @@ def mistakes(bot: Bot, view: PlanView, form: Form, values: Mapping[str, str]) ->
     if wrong or book is None:
         return wrong or {f.name: "A number, please." for f in form.fields if not _fits(f, values[f.name])}
     try:
-        runbooks.fill(book, view.text, bot.config, values)
+        planning.picked(book, view.text, bot.config, values, bot.store.contracts(), bot.store.clock())
+        _check_time(bot, values)
+    except BadTime as error:
+        return {"when": str(error)}
     except Missing as error:
         return {field.name: _unknown(book, field, values) for field in error.fields if not field.value}
     except NoPlan as error:
@@ -63,11 +80,17 @@ def mistakes(bot: Bot, view: PlanView, form: Form, values: Mapping[str, str]) ->
     return {}
 
 
+def _check_time(bot: Bot, values: Mapping[str, str]) -> None:
+    """A time that nobody can use is said at its field."""
+    if said := values.get("when"):
+        when.resolve(said, bot.store.clock(), zone=bot.config.zone, windows=bot.config.windows)
+
+
 def _unknown(book: Runbook, field: Field, values: Mapping[str, str]) -> str:
     """What was typed is none of them; one that would be."""
     known = [example.slots[field.name] for example in book.examples if example.slots.get(field.name)]
     such = f" It looks like {known[0]}." if known else ""
-    return f"I cannot use “{clip(inert(values[field.name]), 60)}” here.{such}"
+    return f"I cannot use “{clip(inert(values.get(field.name, '')), 60)}” here.{such}"
 
 
 def by_runbook(bot: Bot, view: PlanView) -> Planned:
@@ -77,11 +100,12 @@ def by_runbook(bot: Bot, view: PlanView) -> Planned:
     try:
         if book and PICK in known.values:
             why = f"{book.title}: please look whether I understood this."
-            fields = runbooks.form(book, view.text, bot.config)
+            fields = planning.form(book, view.text, bot.config)
             raise NeedsAnswers(Form(why=why, fields=fields, runbook=book.id))
+        contracts, now = bot.store.contracts(), bot.store.clock()
         if book:
-            return runbooks.fill(book, view.text, bot.config, known.values)
-        return runbooks.plan(view.text, bot.runbooks, bot.config)
+            return planning.picked(book, view.text, bot.config, known.values, contracts, now)
+        return planning.plan(view.text, bot.runbooks, bot.config, known.values, contracts=contracts, now=now)
     except Missing as error:
         raise NeedsAnswers(Form(why=str(error), fields=error.fields, runbook=error.runbook)) from None
     except NoPlan as error:

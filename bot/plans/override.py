@@ -5,8 +5,10 @@ from datetime import timedelta
 
 from bot.context import Bot
 from bot.plans.permits import case
+from bot.plans.up_to_date import UPDATE, world
 from bot.policy.apply_rules import closed
 from bot.policy.authorize import Actor
+from bot.policy.outdated import outdated
 from storage.contract.demands import Part
 from storage.contract.spec import UndoSpec
 from storage.contract.states import PlanState
@@ -29,6 +31,8 @@ def break_glass(bot: Bot, view: PlanView, user: str, words: str) -> str:
         return ""
     if not words or words.split()[0] == CONFIRM:
         raise SignoffError(f"Please say why: `/plan break-glass {view.id} <reason>`. Everybody reads it.")
+    if moved := outdated(view, world(bot)):
+        raise SignoffError(f"Plan {view.id} is out of date: {'; '.join(moved)}. {UPDATE}")
     parts = demand_override(bot, view, actor)
     bot.store.break_glass(view.id, view.digest, parts, user=user, reason=words)
     return (

@@ -9,11 +9,11 @@ from bot.context import OUTSIDE, Bot
 from bot.people import Unidentified
 from bot.policy import apply_rules as rules
 from bot.policy.apply_rules import Case
-from bot.policy.authorize import Refused, authorize, terms, who
+from bot.policy.authorize import Actor, Refused, authorize, terms, who
 from bot.times.zones import spoken
+from storage.config import ON_CALL
 from storage.contract.spec import PlanSpec
-from storage.database.tables import Step
-from storage.journal.chain import broken_link
+from storage.database.tables import Event, Step
 from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 
@@ -77,17 +77,29 @@ def _unapproved(bot: Bot, spec: PlanSpec, view: PlanView) -> str:
 def forged(bot: Bot, view: PlanView) -> str:
     """What in the rows the journal does not bear out, or "": for whoever changes all rows alike."""
     events, digest = bot.store.events(view.id), view.parent.digest() if view.parent else view.digest
-    if broken_link(events) is not None or bot.store.head(view.id) != (len(events), events[-1].hash):
-        return "its journal was changed behind the bot's back"
-    yes = {event.actor for event in events if event.verb == "approve" and event.data.get("digest") == digest}
+    if why := bot.store.tampered(view.id):
+        return why
+    digests = {digest, *_earlier(events, digest)}
+    said = [event for event in events if event.verb == "approve" and event.data.get("digest") in digests]
+    yes = {event.actor for event in said}
     if not yes or not yes >= {*view.approved_by}:
         return "the journal knows of no such approval: it was changed behind the bot's back"
     return ""
 
 
+def _earlier(events: Sequence[Event], digest: str) -> list[str]:
+    """What people said yes to, where this digest only moves it later."""
+    came = {str(e.data["digest"]): str(e.data["earlier"]) for e in events if e.verb == "postpone"}
+    found: list[str] = []
+    while (digest := came.get(digest, "")) and digest not in found:
+        found.append(digest)
+    return found
+
+
 def today(bot: Bot, spec: PlanSpec, view: PlanView) -> Terms:
     """What policy would ask for this plan if it were proposed now."""
-    return terms(spec, bot.catalogue(), bot.config, authors=view.authors, now=bot.store.clock())
+    now = bot.store.clock()
+    return terms(spec, bot.catalogue(), bot.config, authors=view.authors, now=now, machine=view.machine)
 
 
 def case(bot: Bot, spec: PlanSpec, view: PlanView) -> Case:
@@ -115,6 +127,8 @@ def stricter(asked: Terms, view: PlanView, given: int) -> str:
         return f"the policy now asks for {asked.needed} approvals, and this has {given}"
     if asked.demands.second_factor and not (view.demands.second_factor and all(view.factors)):
         return "the policy now asks for a second factor, and it was approved without one"
+    if asked.demands.read and not view.demands.read:
+        return "the policy now asks that a plan is read first, and it was approved before that"
     return ""
 
 
@@ -124,22 +138,34 @@ def _unbroken(bot: Bot, asked: Terms, view: PlanView) -> str:
         return stricter(asked, view, 0)
     if asked.demands.second_factor and not view.demands.second_factor:
         return "the policy now asks for a second factor, and the glass was broken without one"
-    if bot.people.outside(view.channel):
+    if bot.people.outside(view.channel, fresh=True):
         return OUTSIDE
     actor = bot.people.actor(view.broken_by, fresh=True)
     answer = authorize(actor, "break_glass", replace(view, demands=asked.demands), bot.config)
     return f"an override no longer holds: {answer.reason}" if isinstance(answer, Refused) else ""
 
 
+def on_call_then(bot: Bot, actor: Actor, held: Collection[str]) -> Actor:
+    """A yes given on call outlives the shift, unless the schedule says otherwise: what runs, runs later."""
+    known = {f"{ON_CALL}{name}" for name, entry in bot.config.oncall.items() if entry.holds == "approval"}
+    return replace(actor, groups=actor.groups | (known & {*held}))
+
+
 def _unentitled(bot: Bot, view: PlanView) -> str:
     """Whose approval would not be given today, by today's rules and today's groups; or ""."""
-    if bot.people.outside(view.channel):
+    if bot.people.outside(view.channel, fresh=True):
         return OUTSIDE
-    actors = [bot.people.actor(user, fresh=True) for user in view.approved_by]
+    actors = [
+        on_call_then(bot, bot.people.actor(user, fresh=True), held)
+        for user, held in zip(view.approved_by, view.held, strict=True)
+    ]
     for actor in actors:
         answer = authorize(actor, "approve", view, bot.config)
         if isinstance(answer, Refused):
             return f"an approval no longer holds: {answer.reason}"
+    named = [actor.person for actor in actors if actor.person]
+    if len({*named}) < len(named):
+        return "two of its approvals are by one person, as far as Slack knows"
     for quorum in view.quorums:
         if quorum.short((actor.user, *actor.groups) for actor in actors):
             return f"the approvals no longer suffice: {quorum.needed} needed from {who(view, quorum)}"

@@ -1,19 +1,25 @@
 """From a wish to revision 1: by the model, if there is one, else by a runbook; or a sentence says why not."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from bot.context import Bot
 from bot.planner.model.usage import ModelFailed
-from bot.planner.model.wire import Asked, Declined
+from bot.planner.model.wire import Asked, Declined, Inquiry
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.questions import Form, NeedsAnswers
 from bot.planner.validate import Catalogue
-from bot.plans import clarify
-from bot.plans.spending import book, over_budget
+from bot.plans import clarify, follow_up, looking
+from bot.plans.follow_up import Looking
+from bot.plans.grounding import ground
+from bot.plans.problems import problem
+from bot.plans.spending import affordable, book
 from bot.policy.authorize import terms
 from storage.config import is_group
 from storage.contract.demands import Quorum
+from storage.contract.mandate import spoken, unsaid
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState
 from storage.errors import InvalidPlan, SignoffError
@@ -26,19 +32,59 @@ def propose(bot: Bot, plan_id: int) -> None:
     view, catalogue, now = bot.store.view(plan_id), bot.catalogue(), bot.store.clock()
     try:
         made = drafted(bot, view)
+    except Looking:
+        return  # it is thought about again when the answers are there
     except NeedsAnswers as question:
         clarify.clarify(bot, view, question.form)
         return
     try:
         draft = made.spec.model_copy(update={"review": bot.config.model.review})
+        draft = with_words(draft, view)
         spec = prepare(draft, catalogue, bot.config, now)
     except InvalidPlan as error:
-        raise SignoffError(f"The plan {made.note} cannot be used:\n{error}") from None
+        told = " ".join(problem(issue, draft, catalogue.find) for issue in error.issues)
+        raise SignoffError(f"This cannot be planned. {told}") from None
+    if view.machine and (ask := bot.store.ask_behind(plan_id)):
+        demand_in_scope(made.runbook, spec, catalogue, ask.runbooks, ask.environments)
+    asked = terms(spec, catalogue, bot.config, authors=view.askers, now=now, machine=view.machine)
+    beyond = made.unsaid if not asked.needed else ()
+    asked = replace(asked, needed=1) if beyond else asked
+    demand_room(bot, spec, catalogue, asked, plan_id)
+    why = (f"Not in your words, so a person looks first: {', '.join(beyond)}",) if beyond else ()
+    said = (*looking.notes(bot, view), *made.told(), *why)
+    bot.store.propose(plan_id, spec, asked, author="planner", note=made.note, notes=said)
+
+
+def with_words(spec: PlanSpec, view: PlanView) -> PlanSpec:
+    """A plan that continues may use, in reads that are added, what the person said themselves."""
+    if not spec.continues or view.machine:
+        return spec
+    said = spoken("\n".join([view.text, *clarify.given(view).said]))
+    return spec.model_copy(update={"mandate": spec.mandate.model_copy(update={"said": said})})
+
+
+def demand_room(bot: Bot, spec: PlanSpec, catalogue: Catalogue, asked: Terms, plan_id: int = 0) -> None:
+    """A plan that too many others stand in the way of, or that nobody could approve, is refused now."""
     _refuse_crowded(bot, plan_id, spec, catalogue)
-    asked = terms(spec, catalogue, bot.config, authors=(view.requester,), now=now)
     for quorum in asked.demands.quorums:
         _check_enough_approvers(asked, quorum)
-    bot.store.propose(plan_id, spec, asked, author="planner", note=made.note)
+
+
+def demand_in_scope(
+    runbook: str, spec: PlanSpec, catalogue: Catalogue, runbooks: Sequence[str], environments: Sequence[str]
+) -> None:
+    """A machine asks only for what its token names."""
+    if runbooks and runbook not in runbooks:
+        raise SignoffError(f"This token may ask only for these runbooks: {', '.join(runbooks)}.")
+    for step in (*spec.steps, *spec.rollback) if environments else ():
+        found = catalogue.find(step)
+        place = found.environment(step.parameters) if found else ""
+        harmless = found is not None and not found.changes and not place
+        if place not in environments and not harmless:
+            there = f"in {place}" if place else "in no named environment"
+            raise SignoffError(
+                f"This token may ask only for {', '.join(environments)}; {step.id} is {there}."
+            )
 
 
 def _refuse_crowded(bot: Bot, plan_id: int, spec: PlanSpec, catalogue: Catalogue) -> None:
@@ -73,27 +119,47 @@ def _check_enough_approvers(asked: Terms, quorum: Quorum) -> None:
 
 
 def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
-    """By the model, if there is one and its budget lasts; else, and whenever it fails, by the runbooks."""
-    if bot.ask_model is None:
+    """By the model, if there is one and its budget lasts; else, and whenever it fails, by the runbooks.
+
+    Where a machine has named the runbook, no model is asked: what machines send is nobody's words.
+    """
+    if bot.ask_model is None or (view.machine and clarify.given(view).runbook):
         return by_runbook(bot, view, "")
-    if over := over_budget(bot, view):
-        return by_runbook(bot, view, over)
+    words = clarify.words(view)
     try:
-        answer = bot.ask_model(clarify.words(view), lambda model, usage: book(bot, view, model, usage))
+        with affordable(bot, view):
+            around = ground(bot, view, words)
+            bot.store.grounded(view.id, told=around)
+            answer = bot.ask_model(words, partial(book, bot, view), around)
     except ModelFailed as error:
         return by_runbook(bot, view, str(error).partition("\n")[0])
+    if isinstance(answer, Inquiry):
+        if looking.look(bot, view, answer.looks):
+            raise Looking
+        return by_runbook(bot, view, "The model wanted to look at more than it may.")
     if isinstance(answer, Asked):
         raise NeedsAnswers(Form(why="Before I can plan, I must know this.", fields=answer.fields))
     if isinstance(answer, Declined):
         raise SignoffError(f"I do not plan this: {answer.reason}")
-    return answer
+    mandate = bot.config.model.mandate  # not the model's to say
+    made = replace(answer, spec=answer.spec.model_copy(update={"mandate": mandate}))
+    return replace(made, unsaid=tuple(_unsaid(bot, made.spec, words))) if any(around.values()) else made
+
+
+def _unsaid(bot: Bot, spec: PlanSpec, words: str) -> Iterator[str]:
+    """Steps with a value that the person did not say: what others wrote may have put it there."""
+    catalogue = bot.catalogue()
+    for step in spec.steps:
+        contract = catalogue.find(step)
+        if contract is None or (name := unsaid(step, contract, words)):
+            yield f"{step.id}: {name if contract else 'its action'}"
 
 
 def by_runbook(bot: Bot, view: PlanView, instead: str) -> runbooks.Planned:
     """The runbooks' plan; `instead` says why the model did not make it."""
     try:
-        made = clarify.by_runbook(bot, view)
-        return replace(made, note=f"{made.note}. {instead}") if instead else made
+        made = follow_up.planned(bot, view) or clarify.by_runbook(bot, view)
+        return replace(made, note=f"{made.note}. {instead}", instead=instead) if instead else made
     except NeedsAnswers as error:
         raise NeedsAnswers(error.form.model_copy(update={"why": f"{instead} {error}".strip()})) from None
     except runbooks.NoPlan as error:
@@ -106,10 +172,13 @@ def give_up(bot: Bot, plan_id: int, why: str) -> None:
     if view.state != PlanState.planning:
         return  # somebody cancelled it meanwhile
     bot.store.cancel(plan_id, user="planner", reason=why)
+    if view.machine:
+        return  # it reads why
     text = f"{why}\nYou said: `{view.text.replace('`', '')}`"
     bot.store.whisper(
         f"why:{plan_id}", channel=view.channel, user=view.requester, text=text, thread=view.thread
     )
+    bot.store.unreact(plan_id)
 
 
 def stall(bot: Bot, plan_id: int) -> None:

@@ -12,14 +12,17 @@ from typing import Any
 
 from bot.context import Bot
 from bot.planner.decision import Decision, Progress, Verb, progress
-from bot.planner.model.usage import ModelUnavailable
 from bot.planner.review.gate import Ruling
 from bot.planner.review.ladder import LADDER, Ladder, ask, next_move
-from bot.plans.spending import book, over_budget
+from bot.plans.amend import bereft
+from bot.plans.grounding import around
+from bot.plans.spending import affordable, book
 from bot.policy.authorize import terms
 from storage.contract.spec import PlanSpec
+from storage.contract.stand_in import answered
 from storage.database.tables import Event
 from storage.errors import Conflict, SignoffError
+from storage.journal.stories import STANDING_IN
 from storage.plans.decisions import GUIDE
 from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
@@ -55,11 +58,29 @@ def review(bot: Bot, plan_id: int, look: int) -> None:
     view, events = bot.store.view(plan_id), bot.store.events(plan_id)
     said = guidance(events, look)
     now = progress(view, spent=bot.store.spent(plan_id)[0], guidance=said, failures=failures(events))
+    now = replace(now, known=around(bot, view)) if bot.advise else now
     decision, ruling = next_move(now, history(events), bot.catalogue(), _adviser(bot, view), ladder(now))
     try:
-        carry_out(bot, view, look, decision, ruling)
+        carry_out(bot, view, look, decision, as_policy_asks(bot, view, ruling))
     except SignoffError as error:  # the rows do not allow it; if somebody was faster, this says so, too
         hand_over(bot, plan_id, str(error), look=look)
+
+
+def as_policy_asks(bot: Bot, view: PlanView, ruling: Ruling) -> Ruling:
+    """An added read runs unasked only where policy would let the same read run as a request of its own."""
+    known = {step.id for step in view.spec.steps} if view.spec else set()
+    added = [s for s in ruling.spec.steps if s.id not in known] if ruling.spec else []
+    if ruling.way != "takes_effect" or not added or ruling.spec is None:
+        return ruling
+    catalogue, now = bot.catalogue(), bot.store.clock()
+    lines = []
+    for step in added:
+        alone = PlanSpec(goal="read", steps=(step.model_copy(update={"depends_on": ()}),))
+        asked = terms(alone, catalogue, bot.config, authors=view.askers, now=now, machine=view.machine)
+        contract = catalogue.find(step)
+        if contract and contract.reads and (asked.needed or asked.demands.denied):
+            lines.append(f"{step.id} is added ({step.worker}.{step.action}): policy asks for a person here")
+    return replace(ruling, way="needs_approval", changes=(*ruling.changes, *lines)) if lines else ruling
 
 
 def carry_out(bot: Bot, view: PlanView, look: int, decision: Decision, ruling: Ruling) -> None:
@@ -117,7 +138,16 @@ def record(view: PlanView, decision: Decision) -> dict[str, Any]:
     limit = {"retry": LADDER.retry, "alternative": LADDER.alternative, "simplify": LADDER.simplify}
     if decision.verb in limit:
         kept |= {"number": view.tried.count(decision.verb) + 1, "of": limit[decision.verb]}
+    if decision.verb in STANDING_IN and decision.spec and decision.step:
+        kept |= {"meets": stands_in(view, decision.step, decision.spec)}
     return kept | ({"options": [*decision.options]} if decision.options else {})
+
+
+def stands_in(view: PlanView, lost: str, spec: PlanSpec) -> bool:
+    """Whether something new in the plan does what the lost step was to do, with its checks."""
+    now = view.spec or spec
+    known, mandate = {step.id for step in now.steps}, (view.parent or now).mandate
+    return lost in known and answered(mandate, now.find(lost), spec, known)
 
 
 def history(events: Sequence[Event]) -> list[Decision]:
@@ -152,14 +182,17 @@ def _adviser(bot: Bot, view: PlanView) -> Callable[..., Decision] | None:
     advise = bot.advise
 
     def asked(now: Progress, before: Sequence[Decision], rungs: Sequence[Verb]) -> Decision:
-        if over := over_budget(bot, view):
-            raise ModelUnavailable(over)
-        return advise(now, before, rungs, partial(book, bot, view))
+        with affordable(bot, view):
+            return advise(now, before, rungs, partial(book, bot, view))
 
     return asked
 
 
 def _terms(bot: Bot, view: PlanView, spec: PlanSpec) -> Terms:
     """What policy asks; at least one person reads what a planner wants to do beyond its mandate."""
-    found = terms(spec, bot.catalogue(), bot.config, authors=(view.requester,), now=bot.store.clock())
+    catalogue = bot.catalogue()
+    found = terms(
+        spec, catalogue, bot.config, authors=view.askers, now=bot.store.clock(), machine=view.machine
+    )
+    found = bereft(found, view, view.parent or view.spec or spec, spec, catalogue)
     return replace(found, needed=max(found.needed, 1))

@@ -11,9 +11,9 @@ from bot.context import Bot
 from bot.planner.edits.grammar import examples
 from bot.planner.edits.pointing import EditContext
 from bot.planner.model.usage import ModelFailed
-from bot.planner.model.wire import Asked, Declined
+from bot.planner.model.wire import Asked, Declined, Inquiry
 from bot.plans.amend import amend
-from bot.plans.spending import book, over_budget
+from bot.plans.spending import affordable, book, over_budget
 from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec
 from storage.database.tables import Delivery
@@ -68,15 +68,22 @@ def _demand_unchanged(bot: Bot, view: PlanView, body: dict[str, Any]) -> PlanSpe
 
 def _drafted(bot: Bot, view: PlanView, spec: PlanSpec, text: str) -> PlanSpec:
     about = EditContext(spec, bot.catalogue(), bot.config, bot.store.clock())
-    if bot.revise is None or (over := over_budget(bot, view)):
-        raise SignoffError(f"{over if bot.revise else 'There is no planner now.'} {examples(about)}")
+    if bot.revise is None:
+        raise SignoffError(f"There is no planner now. {examples(about)}")
+    if over := over_budget(bot, view):
+        raise SignoffError(f"{over} {examples(about)}")
     try:
-        made = bot.revise(spec, text, partial(book, bot, view))
+        with affordable(bot, view):
+            made = bot.revise(spec, text, partial(book, bot, view))
     except ModelFailed as error:
         why = str(error).partition("\n")[0]
         raise SignoffError(f"I do not understand that by myself, and: {why} {examples(about)}") from None
     if isinstance(made, Asked):
         raise SignoffError(f"Before I can change it, please say it with this: {' '.join(made.questions)}")
+    if isinstance(made, Inquiry):
+        raise SignoffError(
+            f"I would have to look at something first, and a change waits for nothing. {examples(about)}"
+        )
     if isinstance(made, Declined):
         raise SignoffError(f"I do not change it so: {made.reason} {examples(about)}")
     return made.spec

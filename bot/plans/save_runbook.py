@@ -7,10 +7,12 @@ from pathlib import Path
 import yaml
 
 from bot.context import Bot
+from bot.planner import planning
+from bot.planner.examples import Stage, rehearse
 from bot.planner.runbooks import save as saving
+from bot.planner.runbooks.asks import GAP
 from bot.planner.runbooks.book import Runbook, parse
-from bot.planner.runbooks.examples import Stage, rehearse
-from bot.planner.runbooks.matching import masked
+from bot.planner.runbooks.matching import NAME, masked
 from storage.contract.states import PlanState
 from storage.errors import InvalidPlan, SignoffError
 from storage.reading.plan_view import PlanView
@@ -53,7 +55,7 @@ def make(bot: Bot, view: PlanView, name: str, title: str, words: str) -> str:
     if not words:
         return text
     found = yaml.safe_load(text)
-    found["triggers"]["any"].append(rf"(?<!\w){re.escape(masked(words, bot.config))}(?!\w)")
+    found["asks"]["also"].append(phrase(words, bot))
     return str(yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=110))
 
 
@@ -84,4 +86,13 @@ def _mistakes(bot: Bot, name: str, words: str) -> dict[str, str]:
         return {"name": "There is a runbook of that name already."}
     if words and len(words) < SHORTEST:
         return {"trigger": f"At least {SHORTEST} letters, please: shorter words catch too much."}
+    if words and planning.is_time(words, bot.config):
+        return {"trigger": "These words hold a time, which may be said with any wish; please take others."}
+    if words and planning.is_verb(phrase(words, bot), bot.runbooks, bot.config):
+        return {"trigger": "These words ask for another runbook already; please take others."}
     return {}
+
+
+def phrase(words: str, bot: Bot) -> str:
+    """The words with a gap for each name; none at either end."""
+    return re.sub(rf"\s*{NAME}\s*", f" {GAP} ", masked(words, bot.config)).strip(f" {GAP}").lower()

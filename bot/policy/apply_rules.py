@@ -1,6 +1,6 @@
 """Which rules of signoff.toml speak of a plan, and what they ask together. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import get_args
@@ -10,6 +10,7 @@ from bot.times.windows import next_opening
 from bot.times.zones import spoken
 from storage.config import SignoffConfig
 from storage.contract.demands import Demands, Overridable, Part, Quorum
+from storage.contract.mandate import allowance
 from storage.contract.rules import Over, Rule, fits
 from storage.contract.spec import PlanSpec, StepSpec
 
@@ -27,6 +28,7 @@ class Fact:
     risk: str
     why: str  # of the risk
     at: datetime  # when it starts, at the earliest
+    drafts: bool = False  # it makes what a later step may publish, and spends money
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,19 @@ class Case:
 def case(
     spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, *, requester: str, now: datetime
 ) -> Case:
-    facts = tuple(_fact(step, catalogue, config, now) for step in (*spec.steps, *spec.rollback))
+    steps = (*spec.steps, *spec.rollback, *_mandated(spec, catalogue))
+    facts = tuple(_fact(step, catalogue, config, now) for step in steps)
     return Case(facts, _reach(spec, facts, config), requester, config)
+
+
+def _mandated(spec: PlanSpec, catalogue: Catalogue) -> Iterator[StepSpec]:
+    """What may be drafted later without a question is asked about now, as if it were a step."""
+    for text in spec.mandate.extra:
+        found = allowance(text)
+        contract = catalogue.find(found)
+        if contract and contract.drafts:
+            given = {name: words[0] for name, words in found.bounds.items() if name in contract.names}
+            yield StepSpec(id="mandate", worker=found.worker, action=found.action, parameters=given)
 
 
 def matched(found: Case, fact: Fact) -> list[Rule]:
@@ -80,12 +93,32 @@ def demands(found: Case) -> tuple[Demands, timedelta]:
     made = Demands(
         quorums=quorums(found, spoken_of),
         second_factor=any(require.second_factor for require in requires),
+        read=any(require.read for require in requires),
         authors=bool(requires) and not strict,
         denied=(*(str(rule) for rule in rules if rule.deny), *_unreachable(found, spoken_of)),
         said=tuple(said(rule) for rule in rules if not rule.break_glass),
         glass=_overridable(spoken_of, found.config),
     )
     return made, timedelta(hours=min(hours))
+
+
+def with_a_person(asked: Demands, config: SignoffConfig, authors: Iterable[str]) -> Demands:
+    """What a machine wants changed needs a person who is not behind it, whatever the rules allow.
+
+    Nor is it allowed while nobody knows who one of its authors is.
+    """
+    plain = Quorum(needed=1, of=config.people.approvers, general=True, why="a machine asks")
+    unknown = [name for name in authors if is_handle(name)]
+    denied = (
+        f"nobody here knows who {name} is in Slack; [people] in signoff.toml can say" for name in unknown
+    )
+    quorums = asked.quorums or (plain,)
+    return asked.model_copy(update={"quorums": quorums, "authors": False, "denied": (*asked.denied, *denied)})
+
+
+def is_handle(name: str) -> bool:
+    """Whether this names somebody elsewhere, as in github:octocat, whom nobody here knows as a person."""
+    return ":" in name
 
 
 def quorums(found: Case, spoken_of: Iterable[tuple[Fact, list[Rule]]]) -> tuple[Quorum, ...]:
@@ -115,6 +148,8 @@ def _asked(config: SignoffConfig, fact: Fact, some: Sequence[Rule]) -> list[Quor
     requires = [(rule.require, str(rule)) for rule in some if rule.require]
     if requires:
         return [_quorum(config, r.approvals, r.of, why) for r, why in requires]
+    if fact.drafts:  # by a person always, whatever a rule lets through
+        return [_quorum(config, max(config.policy.approvals.low, 1), (), fact.why)]
     if not fact.changes or any(rule.allow for rule in some):
         return []
     return [_quorum(config, getattr(config.policy.approvals, fact.risk), (), fact.why)]
@@ -130,7 +165,7 @@ def _lenient(fact: Fact, some: Sequence[Rule]) -> bool:
     requires = [rule.require for rule in some if rule.require]
     if requires:
         return all(require.authors for require in requires)
-    return not fact.changes or any(rule.allow for rule in some)
+    return not fact.drafts and (not fact.changes or any(rule.allow for rule in some))
 
 
 def _fact(step: StepSpec, catalogue: Catalogue, config: SignoffConfig, now: datetime) -> Fact:
@@ -141,12 +176,24 @@ def _fact(step: StepSpec, catalogue: Catalogue, config: SignoffConfig, now: date
     if contract is None:
         unknown = f"{step.worker}.{step.action}, which no worker offers"
         return Fact(step, True, place, target, "high", unknown, at)
+    if contract.drafts and not contract.changes:
+        return Fact(step, False, place, target, "low", "drafts something, and spends money", at, drafts=True)
     if not contract.changes:
         return Fact(step, False, place, target, "low", "nothing is changed", at)
     what = target.replace(":", " ") or f"something by {step.worker}.{step.action}"
     where = "" if place in what.split("/")[0].split() else f" in {place or 'an unnamed environment'}"
     risk = "high" if place in config.policy.production or not place else "medium"
     return Fact(step, True, place, target, risk, f"changes {what}{where}", at)
+
+
+def reasons(facts: Sequence[Fact]) -> tuple[str, ...]:
+    """Why a plan is as risky as it is: each step's reason; before several, the one place that they change."""
+    each, places = [*dict.fromkeys(fact.why for fact in facts)], {fact.environment for fact in facts}
+    changing = all(fact.changes for fact in facts)
+    whole = (
+        [f"changes {places.pop()}"] if changing and len(each) > 1 and len(places) == 1 and all(places) else []
+    )
+    return (*whole, *each)
 
 
 def _reach(spec: PlanSpec, facts: tuple[Fact, ...], config: SignoffConfig) -> Over:
@@ -193,6 +240,7 @@ def said(rule: Rule) -> str:
         return f"{rule} ({'no approval needed' if rule.allow else 'not allowed'})"
     more = [f"{asked.approvals} approval{'s' if asked.approvals > 1 else ''}"]
     more += ["a second factor"] if asked.second_factor else []
+    more += ["read before it is approved"] if asked.read else []
     more += ["authors may approve"] if asked.authors else []
     more += [f"only in the window {asked.window}"] if asked.window else []
     more += [f"within {asked.within_hours:g} hours"] if asked.within_hours else []

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bot.planner.validate import Catalogue
 from bot.policy import apply_rules as rules
-from bot.policy.apply_rules import RISKS
-from storage.config import SignoffConfig, is_group
+from bot.policy.apply_rules import RISKS, reasons
+from storage.config import ON_CALL, SignoffConfig, is_group
 from storage.contract.demands import Quorum
+from storage.contract.grouping import lengthy
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
@@ -22,7 +23,10 @@ class Actor:
     user: str
     barred: str = ""
     groups: frozenset[str] = frozenset()  # those that policy names, and they are in
+    person: str = ""  # what Slack knows of who is behind the account: one for all of theirs; "" if nothing
     terminal: bool = False  # the operator, on the server: they hold the configuration and the database
+    unsure: str = ""  # which group could not be asked about them, and why
+    machine: str = ""  # what asks in the name of `user`; it has none of their rights
 
     def among(self, ids: Collection[str]) -> bool:
         return self.user in ids or not self.groups.isdisjoint(ids)
@@ -42,24 +46,26 @@ class Refused:
 
 # Who may do what to a plan: any of these roles. What is not listed, nobody may.
 ROLES: dict[str, frozenset[str]] = {
-    "request": frozenset({"member"}),
+    "request": frozenset({"member", "machine"}),
     "amend": frozenset({"requester", "approver"}),
     "approve": frozenset({"asked"}),
     "reject": frozenset({"requester", "approver"}),
-    "cancel": frozenset({"requester", "approver", "admin"}),
+    "cancel": frozenset({"requester", "approver", "admin", "own"}),
+    "postpone": frozenset({"requester", "approver"}),
     "answer": frozenset({"requester", "approver"}),
     "resolve": frozenset({"asked"}),
     "take_over": frozenset({"asked"}),
     "save": frozenset({"requester", "approver"}),
     "break_glass": frozenset({"glass"}),
     "review": frozenset({"approver", "admin"}),
-    "look": frozenset({"member", "operator"}),
+    "look": frozenset({"member", "operator", "own"}),
     "stop": frozenset({"admin", "operator"}),
     "resume": frozenset({"admin", "operator"}),
     "tend": frozenset({"approver", "admin"}),  # what recurs, set up by somebody else
     "run": frozenset({"operator"}),  # a process of ours
     "enrol": frozenset({"operator"}),  # second factors
     "relay": frozenset({"operator"}),  # a signed approval: who signed it is asked for besides
+    "admit": frozenset({"operator"}),  # machines: tokens, hooks
     "audit": frozenset({"operator"}),  # the journal: export, checkpoint, prune
 }
 
@@ -78,7 +84,7 @@ def authorize(actor: Actor, verb: str, plan: PlanView | None, config: SignoffCon
     if verb == "review" and plan is not None and actor.user in (plan.broken_by, *plan.authors):
         return Refused("You broke the glass or made this plan, so somebody else must review it.")
     if not wanted & _roles(actor, plan, config):
-        return Refused(_refusal(verb, plan, config))
+        return Refused(f"{_refusal(verb, plan, config)} {actor.unsure}".rstrip())
     return Allowed()
 
 
@@ -90,6 +96,8 @@ def who(plan: PlanView, quorum: Quorum | None = None) -> str:
 
 
 def mention(id_: str) -> str:
+    if id_.startswith(ON_CALL):
+        return f"whoever is on call ({id_.removeprefix(ON_CALL)})"
     return f"<!subteam^{id_}>" if is_group(id_) else f"<@{id_}>"
 
 
@@ -104,34 +112,42 @@ def entitled(plan: PlanView, config: SignoffConfig) -> set[str]:
 
 
 def terms(
-    spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, *, authors: tuple[str, ...], now: datetime
-) -> Terms:
-    """What this plan needs before it may run. Computed by code; nobody's opinion counts."""
+    spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, *, authors: tuple[str, ...], now: datetime,
+    machine: str = "",
+) -> Terms:  # fmt: skip
+    """What this plan needs before it may run. Computed by code; nobody's opinion counts.
+
+    `machine`: what asked for it, if no person did.
+    """
     found = rules.case(spec, catalogue, config, requester=next(iter(authors), ""), now=now)
     worst = max((fact.risk for fact in found.facts), key=RISKS.index, default="low")
     asked, waits = rules.demands(found)
+    if machine and (spec.mandate.extra or any(fact.changes or fact.drafts for fact in found.facts)):
+        asked = rules.with_a_person(asked, config, authors)
     people = (id_ for quorum in asked.quorums for id_ in quorum.of)
+    approvers = (*dict.fromkeys(people),) or config.people.approvers
     return Terms(
         risk=worst,
-        reasons=tuple(dict.fromkeys(fact.why for fact in found.facts if fact.risk == worst)),
+        reasons=reasons([fact for fact in found.facts if fact.risk == worst]),
         needed=max((quorum.needed for quorum in asked.quorums), default=0),
-        approvers=(*dict.fromkeys(people),) or config.people.approvers,
+        approvers=approvers,
         authors=authors,
         policy=config.version(),
         seconds=duration(spec, catalogue),
         expires_at=now + waits,
         demands=asked,
+        lengthy=lengthy(spec, catalogue.find, approvers),
     )
 
 
 def duration(spec: PlanSpec, catalogue: Catalogue) -> float:
-    """How long the longest chain of steps takes, by the actions' typical times; waiting is not counted."""
+    """How long the longest chain of steps takes, by what each took lately; waiting is not counted."""
     done: dict[str, float] = {}
     waiting = list(spec.steps)
     while waiting:
         step = next(s for s in waiting if all(need in done for need in s.depends_on))
         contract = catalogue.find(step)
-        own = contract.typical if contract else 0.0
+        own = contract.takes(step.parameters)[0] if contract else 0.0
         done[step.id] = own + max((done[need] for need in step.depends_on), default=0.0)
         waiting.remove(step)
     return max(done.values(), default=0.0)
@@ -150,8 +166,14 @@ def only_later(old: PlanSpec, new: PlanSpec) -> bool:
 
 
 def _later(old: StepSpec, new: StepSpec) -> bool:
-    before, after = old.schedule.not_before, new.schedule.not_before
-    return before == after or (after is not None and (before is None or after >= before))
+    """Not earlier, and with no more time to end in; what has a time keeps what becomes of it at the end."""
+    before, after = old.schedule, new.schedule
+    if before.not_before is None or after.not_before is None:
+        begins = before.not_before is None
+        return begins and (before.not_after is None or after.not_after == before.not_after)
+    by = after.not_before - before.not_before
+    ends = before.not_after is None or (after.not_after and after.not_after - before.not_after <= by)
+    return by >= timedelta(0) and bool(ends) and after.overrun == before.overrun
 
 
 def _unapprovable(actor: Actor, plan: PlanView) -> str:
@@ -166,6 +188,8 @@ def _unapprovable(actor: Actor, plan: PlanView) -> str:
 def _roles(actor: Actor, plan: PlanView | None, config: SignoffConfig) -> set[str]:
     if actor.terminal:
         return {"operator"}
+    if actor.machine:
+        return {"machine", "own"} if plan is not None and plan.machine == actor.machine else {"machine"}
     roles = {"member"}
     if plan is not None and actor.user == plan.requester:
         roles.add("requester")
@@ -175,12 +199,12 @@ def _roles(actor: Actor, plan: PlanView | None, config: SignoffConfig) -> set[st
         roles |= {"approver", "asked"}
     if actor.among(config.people.admins):
         roles.add("admin")
-    if plan is not None and actor.among(_breakers(plan, config)):
+    if plan is not None and actor.among(breakers(plan, config)):
         roles.add("glass")
     return roles
 
 
-def _breakers(plan: PlanView, config: SignoffConfig) -> set[str]:
+def breakers(plan: PlanView, config: SignoffConfig) -> set[str]:
     """Whom a rule lets break the glass for this plan, as far as today's configuration still names them."""
     return {id_ for glass in plan.demands.glass for id_ in glass.of} & config.named()
 
@@ -191,7 +215,7 @@ def _refusal(verb: str, plan: PlanView | None, config: SignoffConfig) -> str:
         "approver": config.people.approvers,
         "asked": sorted(entitled(plan, config)) if plan else [],
         "admin": config.people.admins,
-        "glass": sorted(_breakers(plan, config)) if plan else [],
+        "glass": sorted(breakers(plan, config)) if plan else [],
     }
     people = dict.fromkeys(id_ for role in able if role in ROLES.get(verb, ()) for id_ in able[role])
     names = " or ".join(map(mention, people)) or "nobody (no such people are configured)"

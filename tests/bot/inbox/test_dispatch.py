@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from sqlmodel import SQLModel
 
+import bot.inbox.dispatch
 from bot.cards.blocks import pack
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
+from bot.inbox.dispatch import handle_all, in_turn
+from bot.planner import planning
 from bot.planner.prepare import prepare
-from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
 from bot.turns.rounds import think
 from storage.database.tables import Delivery
@@ -33,7 +34,7 @@ SAID = {"user": "ANN", "channel": "C1", "thread": CARD, "ts": "200.000001"}
 def room(lite: Store) -> Room:
     """A channel with the card of one proposal."""
     found = Room(lite)
-    made = runbooks.plan(WISH, found.bot.runbooks, demo_config()).spec
+    made = planning.plan(WISH, found.bot.runbooks, demo_config()).spec
     spec = prepare(made, Catalogue(real_contracts()), demo_config(), NOW)
     found.proposed(spec, terms(), real_contracts())
     return found
@@ -195,3 +196,26 @@ def test_what_the_database_could_not_take_is_tried_again_and_after_a_while_answe
     assert [said.text for said in messages(room.store, "whisper")] == ["The database does not answer."]
     with room.store.read() as t:
         assert all(one.handled_at for one in t.rows(Delivery))
+
+
+def test_who_floods_us_waits_alone(room):
+    store = room.store
+    for number in range(100):
+        store.deliver(f"click:{number}", "click", {"user": "MALLORY"})
+    store.deliver("click:ann", "click", {"user": "ANN"})
+
+    rows = store.unhandled()
+
+    assert [one.key for one in in_turn(rows, {})][:3] == ["click:0", "click:ann", "click:1"]
+    assert in_turn(rows, {"MALLORY": 5.0})[0].key == "click:ann"
+
+
+def test_a_flood_does_not_hold_up_the_end_of_a_round(room, monkeypatch):
+    store, now = room.store, [0.0]
+    monkeypatch.setattr(bot.inbox.dispatch.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(bot.inbox.dispatch, "_handle_one", lambda *_: now.__setitem__(0, now[0] + 0.3))
+    for number in range(100):
+        store.deliver(f"click:{number}", "click", {"user": "MALLORY"})
+    handle_all(room.bot, {})
+
+    assert now[0] < 2

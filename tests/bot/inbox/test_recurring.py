@@ -7,7 +7,7 @@ import pytest
 from storage.config import PolicyConfig
 from storage.contract.states import RECURRING_MOVES
 from storage.errors import Conflict, NotAllowed, SignoffError
-from tests.support.fakes import DEPLOY, NOW, READ, plan_spec, step
+from tests.support.fakes import DEPLOY, NOW, READ, plan_spec, step, terms
 from tests.support.samples.recurring import CONFIG, STANDING, Desk, first_run
 from tests.support.store import Store
 
@@ -112,3 +112,18 @@ def test_a_wish_too_long_is_refused_not_cut(desk):
     with pytest.raises(SignoffError, match="at most 2000"):
         desk.says("every day at 02:00 " + "x" * 2000)
     assert desk.store.recurring() == []
+
+
+def test_steps_that_wait_for_their_time_are_listed_in_their_own_channel_only(desk, clock):
+    at = NOW + timedelta(hours=8)
+    for channel in ("C1", "C2"):
+        plan_id = desk.store.request("later", team="T1", user="ANN", channel=channel)
+        steps = [step(f"s{n}", READ, schedule={"not_before": at, "zone": "UTC"}) for n in range(12)]
+        desk.store.propose(plan_id, plan_spec(*steps), terms(needed=0), author="planner")
+
+    said = desk.says("schedules").splitlines()
+
+    assert "Nothing recurs yet" in said[0]
+    assert len(said) == 12
+    assert all(line.startswith("• plan 1: ") and f"{at:%H:%M} UTC" in line for line in said[1:11])
+    assert said[11] == "… and 2 more steps that wait for their time"

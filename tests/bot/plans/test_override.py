@@ -9,7 +9,7 @@ import pytest
 
 from bot.cards.card import card
 from bot.cards.thread import message, notice
-from bot.context import Bot
+from bot.context import OUTSIDE, Bot
 from bot.inbox.forms import on_form
 from bot.inbox.requests import on_command
 from bot.planner.validate import Catalogue
@@ -23,6 +23,7 @@ from tests.support.fakes import (
     DEPLOY,
     NOW,
     Everybody,
+    Remembering,
     approve,
     ask,
     claim,
@@ -103,16 +104,19 @@ def test_it_is_announced_journalled_and_waits_for_a_review(lite):
     (told,) = messages(lite, "glass")
     text, _ = notice("glass", told.text, told.user)
     assert (told.channel, told.urgent) == ("C1", True)
-    assert f"<@OLGA> broke the glass for plan {plan_id}: window and approvals: the shop is down" in text
+    assert (
+        f"<@OLGA> used the emergency override for plan {plan_id}: window and approvals: the shop is down"
+        in text
+    )
     found = {event.verb: event for event in lite.events(plan_id)}
     assert found["break_glass"].data["reason"] == found["override"].data["reason"] == "the shop is down"
     assert (found["override"].actor, found["approve"].actor) == ("OLGA", "OLGA")
-    assert "broke the glass" in message("decision", lite.view(plan_id), found["approve"], NOW)[0]
+    assert "used the emergency override" in message("decision", lite.view(plan_id), found["approve"], NOW)[0]
     drawn = json.dumps(card(lite.view(plan_id), NOW)[1])
-    assert "glass broken, to be reviewed" in drawn
-    assert "none was given; <@OLGA> overrode the window and the approvals" in drawn
+    assert "emergency override, to be reviewed" in drawn
+    assert "nobody approved; <@OLGA> overrode the window and the approvals" in drawn
     summary = message("summary", lite.view(plan_id), None, NOW)
-    assert "<@ANN> asked; <@OLGA> overrode the window and the approvals" in json.dumps(summary)
+    assert "<@ANN>; <@OLGA> overrode the window and the approvals" in json.dumps(summary)
     assert f"nobody has reviewed it: {plan_id}" in says(bot, "EVE", "list")
 
 
@@ -217,6 +221,40 @@ def test_a_glass_broken_by_somebody_who_has_left_holds_no_more(lite):
     assert due(lite) == []
 
 
+@pytest.mark.parametrize(
+    ("shared", "barred", "said"),
+    [
+        (True, {}, OUTSIDE),
+        (False, {"OLGA": "Deactivated."}, "an override no longer holds: Deactivated."),
+        (False, {}, ""),
+    ],
+    ids=["where", "who", "unchanged"],
+)
+def test_whether_a_broken_glass_holds_is_asked_of_slack_afresh(lite, shared, barred, said):
+    bot, plan_id = proposed(lite, config("window", "approvals"))
+    breaks(bot, plan_id)
+    people = Remembering(SONCALL=["OSKAR"])
+    people.shared, people.barred = shared, barred
+
+    permit(replace(bot, people=people))
+
+    assert lite.view(plan_id).step("s1").withheld == said
+    assert len(due(lite)) == (0 if said else 1)
+
+
+def test_what_policy_denies_now_a_glass_broken_before_does_not_open(lite):
+    bot, plan_id = proposed(lite, config("window", "approvals"))
+    breaks(bot, plan_id)
+    given = bot.config.model_dump(by_alias=True, exclude_none=True)
+    given["policy"]["rules"] = [*given["policy"]["rules"], FIRE | {"deny": True}]
+
+    permit(replace(bot, config=SignoffConfig.model_validate(given)))
+
+    assert (
+        lite.view(plan_id).step("s1").withheld == "the policy does not allow it now: in a fire: somebody must"
+    )
+
+
 def test_only_the_freeze_of_an_approved_plan_is_overridden(lite):
     made = config("freeze", "window", freezes={"sale": FREEZE})
     bot, plan_id = proposed(lite, made)
@@ -278,6 +316,8 @@ def test_what_is_marked_for_a_second_factor_needs_one_for_the_glass_too(lite):
     assert lite.view(plan_id).overrides == ("window", "approvals")
     told = {event.verb: event.data for event in lite.events(plan_id)}
     assert (told["override"]["factor"], told["refuse"]["verb"]) == ("code", "break_glass")
+    permit(bot)
+    assert (lite.view(plan_id).step("s1").withheld, len(due(lite))) == ("", 1)
 
 
 def test_a_glass_broken_without_a_second_factor_holds_no_more_when_one_is_asked_for(lite):

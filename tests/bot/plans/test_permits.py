@@ -3,6 +3,8 @@
 import json
 import logging
 from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,11 +14,12 @@ from bot.cards.thread import message
 from bot.context import OUTSIDE, Bot
 from bot.inbox.clicks import on_click
 from bot.planner.validate import Catalogue
-from bot.plans.permits import permit, stricter
+from bot.plans.permits import case, forged, obstacles, permit, stricter, untimely
 from bot.policy.authorize import terms
 from storage.config import SignoffConfig
 from storage.contract.demands import Demands
 from storage.contract.spec import StepSpec
+from storage.database.tables import Event
 from storage.errors import SignoffError
 from tests.support.fakes import (
     BACKUP,
@@ -24,6 +27,7 @@ from tests.support.fakes import (
     DEPLOY,
     NOW,
     Everybody,
+    Remembering,
     ask,
     attempts,
     claim,
@@ -60,13 +64,24 @@ def waiting(store: Store, approver: str) -> tuple[Bot, int]:
 
 def clicked(store: Store, approver: str, *steps: StepSpec) -> tuple[Bot, int]:
     """A plan of these steps, approved by this person, with a click."""
-    config, plan_id = SignoffConfig.model_validate(GIVEN), ask(store)
-    spec = plan_spec(*steps)
-    found = terms(spec, Catalogue(store.contracts()), config, authors=("ANN",), now=store.clock())
-    store.propose(plan_id, spec, found, author="planner")
-    bot = Bot(store, config, Everybody(SAPP=["GRETA"]), lambda trigger, view: None)
+    bot, plan_id = proposed(store, {}, *steps)
     approve_by_click(bot, plan_id, approver)
     return bot, plan_id
+
+
+def both_approved(store: Store, **policy: Any) -> tuple[Bot, int]:
+    """A plan that wants two approvals by this policy, and has them."""
+    bot, plan_id = proposed(store, {"policy": policy}, step("s1", DEPLOY))
+    for user in ("BOB", "GRETA"):
+        approve_by_click(bot, plan_id, user)
+    return bot, plan_id
+
+
+def proposed(store: Store, more: dict[str, Any], *steps: StepSpec) -> tuple[Bot, int]:
+    config, plan_id, spec = SignoffConfig.model_validate(GIVEN | more), ask(store), plan_spec(*steps)
+    found = terms(spec, Catalogue(store.contracts()), config, authors=("ANN",), now=store.clock())
+    store.propose(plan_id, spec, found, author="planner")
+    return Bot(store, config, Everybody(SAPP=["GRETA"]), lambda trigger, view: None), plan_id
 
 
 def approve_by_click(bot: Bot, plan_id: int, user: str) -> None:
@@ -124,6 +139,26 @@ def told(store: Store, plan_id: int) -> str:
 
 def comes_due(store: Store) -> None:
     store.clock.advance(hours=2, minutes=1)
+
+
+def test_what_others_put_on_record_meanwhile_is_no_forgery(lite, monkeypatch):
+    """Another bot, or a worker, writes between any two of our looks."""
+    bot, plan_id = waiting(lite, "BOB")
+    comes_due(lite)
+    read, stranger = lite.read, lite.stranger()
+
+    @contextmanager
+    def reading():
+        with read() as t:
+            yield t
+        stranger.refuse(plan_id, "approve", user="DAVE", reason="too late")
+
+    monkeypatch.setattr(lite, "read", reading)
+    permit(bot)
+    monkeypatch.undo()
+
+    assert lite.view(plan_id).step("s1").withheld == ""
+    assert step_row(lite, plan_id, "s1").permit_until > lite.clock()
 
 
 @pytest.mark.parametrize("change", BETWEEN)
@@ -210,19 +245,130 @@ def test_who_counts_for_no_quorum_any_more_leaves_the_approvals_short(lite):
     """Both may still approve; but policy asks for one of the group, and nobody of it has."""
     group = {"name": "group", "reason": "they know", "require": {"from": ["SAPP"]}}
     both = {"name": "both", "reason": "four eyes", "require": {"from": ["BOB", "GRETA"], "approvals": 2}}
-    config = SignoffConfig.model_validate(GIVEN | {"policy": {"rules": [group, both]}})
-    plan_id, spec = ask(lite), plan_spec(step("s1", DEPLOY))
-    found = terms(spec, Catalogue(lite.contracts()), config, authors=("ANN",), now=lite.clock())
-    lite.propose(plan_id, spec, found, author="planner")
-    bot = Bot(lite, config, Everybody(SAPP=["GRETA"]), lambda trigger, view: None)
-    for user in ("BOB", "GRETA"):
-        approve_by_click(bot, plan_id, user)
+    bot, plan_id = both_approved(lite, rules=[group, both])
 
     permit(removed(bot))
 
     assert due(lite) == []
     said = "the approvals no longer suffice: 1 needed from <!subteam^SAPP>"
     assert lite.view(plan_id).step("s1").withheld == said
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"), [(leaves, "deactivated"), (shared, OUTSIDE)], ids=["who", "where"]
+)
+def test_slack_is_asked_afresh_whatever_it_said_before(lite, changed, said):
+    bot, plan_id = waiting(lite, "GRETA")
+    comes_due(lite)
+
+    permit(changed(replace(bot, people=Remembering(SAPP=["GRETA"]))))
+
+    assert said in lite.view(plan_id).step("s1").withheld
+
+
+@pytest.mark.parametrize(
+    ("persons", "said"),
+    [
+        ({}, ""),
+        ({"BOB": "bob@example", "GRETA": "greta@example"}, ""),
+        ({"BOB": "bob@example", "GRETA": "bob@example"}, "two of its approvals are by one person"),
+    ],
+    ids=["unknown", "two", "one"],
+)
+def test_two_approvals_are_by_two_people_as_far_as_slack_knows(lite, persons, said):
+    bot, plan_id = both_approved(lite, approvals={"high": 2})
+    bot.people.persons |= persons
+
+    permit(bot)
+
+    assert lite.view(plan_id).step("s1").withheld[: len(said) or None] == said
+    assert len(due(lite)) == (0 if said else 1)
+
+
+def test_a_step_that_must_wait_for_its_time_hides_nothing_from_the_others(lite):
+    """One waits for its window; the other does not, and its approver is gone."""
+    bot, plan_id = clicked(lite, "GRETA", step("s1", BACKUP), step("s2", DEPLOY))
+    night = NIGHT | {"when": {"action": "deploy"}}
+
+    permit(ruled(night)(leaves(bot)))
+
+    view = lite.view(plan_id)
+    assert "deactivated" in view.step("s1").withheld
+    assert "the window nightly opens" in view.step("s2").withheld
+
+
+def test_while_all_must_wait_for_their_time_slack_is_not_asked(lite):
+    bot, _ = waiting(lite, "GRETA")
+    comes_due(lite)
+    bot.people.asked.clear()
+
+    permit(configured(bot, freezes={"x": FREEZE}))
+
+    assert bot.people.asked == []
+
+
+def test_nothing_that_came_between_is_nothing_to_say(lite):
+    bot, plan_id = waiting(lite, "GRETA")
+    comes_due(lite)
+    view, row = lite.view(plan_id), step_row(lite, plan_id, "s1")
+
+    assert forged(bot, view) == ""
+    assert obstacles(bot, view, [row]) == {"s1": ""}
+
+
+def test_a_plan_that_cannot_be_read_gets_no_permit_for_any_step(lite):
+    bot, plan_id = clicked(lite, "GRETA", step("s1", DEPLOY), step("s2", BACKUP))
+    rows = [step_row(lite, plan_id, key) for key in ("s1", "s2")]
+    unread = replace(lite.view(plan_id), spec=None)
+
+    why = "the stored plan cannot be read"
+    assert obstacles(bot, unread, rows) == {"s1": why, "s2": why}
+
+
+def test_a_freeze_says_what_is_frozen_and_an_override_of_the_window_leaves_nothing_to_wait_for(lite):
+    bot, plan_id = clicked(lite, "GRETA", step("s1", DEPLOY))
+    frozen, closed = configured(bot, freezes={"x": FREEZE}), ruled(NIGHT)(bot)
+    view = lite.view(plan_id)
+    found = case(frozen, view.spec, view)
+    nowhere = replace(found, facts=tuple(replace(fact, environment="") for fact in found.facts))
+
+    assert untimely(frozen, found, "s1", 600.0).startswith("production is frozen until ")
+    assert untimely(frozen, nowhere, "s1", 600.0).startswith("everything is frozen until ")
+    assert untimely(closed, case(closed, view.spec, view), "s1", 600.0, ("window",)) == ""
+
+
+def later_by(store: Store, plan_id: int, **parts: float) -> None:
+    """Somebody moves the plan later; its approval stays."""
+    view = store.view(plan_id)
+    when = {name: moment + timedelta(**parts) for name, moment in LATER.items()}
+    spec = plan_spec(step("s1", DEPLOY, schedule=when))
+    store.postpone(plan_id, spec, user="ANN", after=view.revision, wait=timedelta(days=7), changes=["later"])
+
+
+def test_an_approval_holds_however_often_the_plan_was_moved_later(lite):
+    bot, plan_id = waiting(lite, "GRETA")
+    for hours in (1, 2, 3):
+        later_by(lite, plan_id, hours=hours)
+    lite.clock.advance(hours=5, minutes=1)
+
+    permit(bot)
+
+    assert lite.view(plan_id).step("s1").withheld == ""
+    assert len(due(lite)) == 1
+
+
+def test_what_the_bot_looked_at_is_on_record_and_so_is_what_it_found(lite):
+    bot, plan_id = waiting(lite, "GRETA")
+    comes_due(lite)
+    frozen = configured(bot, freezes={"x": FREEZE})
+    permit(frozen)
+    withheld = lite.events(plan_id)[-1]
+    permit(bot)
+    given = lite.events(plan_id)[-1]
+
+    assert (withheld.verb, withheld.actor) == ("withhold", "bot")
+    assert (given.verb, given.actor) == ("permit", "bot")
+    assert given.data == {"step": "s1", "policy": bot.config.version(), "approvers": ["GRETA"]}
 
 
 def test_unchanged_it_gets_its_permit_and_runs(lite):
@@ -308,11 +454,17 @@ FORGED = {"spec": OTHER.model_dump_json(), "digest": OTHER.digest(), "step": OTH
         ["UPDATE revision SET spec = :spec, digest = :digest", "UPDATE approval SET digest = :digest",
          "UPDATE step SET digest = :step, target = 'service:b'"],
         ["UPDATE approval SET \"user\" = 'CAROL'"],
+        ["UPDATE approval SET \"user\" = 'ANN'"],
+        ["UPDATE approval SET \"user\" = 'planner'"],
         ["UPDATE event SET data = '{}' WHERE verb = 'approve'"],
+        ["UPDATE event SET data = '{\"digest\": \"\"}' WHERE verb = 'approve'"],
         ["DELETE FROM event WHERE verb = 'approve'"],
         ["UPDATE event SET actor = 'CAROL' WHERE verb = 'approve'"],
     ],
-    ids=["all rows alike", "another approver", "journal emptied", "journal cut", "journal rewritten"],
+    ids=[
+        "all rows alike", "another approver", "who asked", "who planned", "journal emptied",
+        "journal of no digest", "journal cut", "journal rewritten",
+    ],
 )  # fmt: skip
 def test_rows_that_the_journal_does_not_bear_out_get_no_permit_and_raise_the_alarm(lite, statements, caplog):
     bot, plan_id = waiting(lite, "GRETA")
@@ -325,6 +477,24 @@ def test_rows_that_the_journal_does_not_bear_out_get_no_permit_and_raise_the_ala
     assert due(lite) == []
     assert "changed behind the bot's back" in lite.view(plan_id).step("s1").withheld
     assert f"ALARM plan={plan_id} step=s1 gets no permit" in caplog.text
+
+
+YES = Event(verb="approve", actor="GRETA", data={"digest": ""})
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    "ways", [[], ["first"], ["first", "second"]], ids=["no way", "there and back", "a circle"]
+)
+def test_a_journal_that_leads_nowhere_bears_out_no_approval(lite, monkeypatch, ways):
+    """Whoever rewrites all of it may say yes to nothing, or let what was moved later go round in a circle."""
+    bot, plan_id = waiting(lite, "GRETA")
+    view = lite.view(plan_id)
+    round_trip = zip([view.digest, *ways], [*ways, view.digest], strict=True)
+    moves = [Event(verb="postpone", data={"digest": new, "earlier": old}) for new, old in round_trip]
+    monkeypatch.setattr(lite, "events", lambda plan_id: [YES, *(moves if ways else [])])
+
+    assert "knows of no such approval" in forged(bot, view)
 
 
 @pytest.mark.hostile
@@ -370,3 +540,20 @@ def test_an_approval_that_somebody_wrote_into_the_database_without_a_factor_gets
     tamper(lite, "UPDATE approval SET factor = ''")
 
     assert "second factor" in stricter(asked, lite.view(view.id), 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "factors", "enough"),
+    [
+        (True, ("code", "signature"), True),
+        (True, ("code", ""), False),
+        (True, ("", ""), False),
+        (False, ("code", "code"), False),
+        (False, (), False),
+    ],
+)
+def test_a_second_factor_is_shown_by_everybody_to_a_plan_that_asked_for_one(lite, before, factors, enough):
+    asked = terms_with(demands=Demands(second_factor=True))
+    view = replace(lite.view(guarded(lite).id), demands=Demands(second_factor=before), factors=factors)
+
+    assert ("second factor" not in stricter(asked, view, 2)) is enough

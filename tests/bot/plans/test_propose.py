@@ -56,7 +56,7 @@ def wish(store: Store, text: str = WISH) -> int:
 def test_a_plan_cancelled_while_it_was_planned_stays_cancelled(lite):
     plan_id = wish(lite)
 
-    def slow(text: str, spend: Any) -> Planned:
+    def slow(text: str, spend: Any, ground: Any) -> Planned:
         lite.cancel(plan_id, user="ANN", reason="changed my mind")
         return Planned(plan_spec(), "by a model")
 
@@ -71,7 +71,7 @@ def test_only_so_many_open_plans_touch_one_thing(lite):
     first, second = propose(lite), approved(lite, step("s1", DEPLOY))
     third, other = wish(lite, "deploy a"), wish(lite, "deploy b")
 
-    def planned(text: str, spend: Any) -> Planned:
+    def planned(text: str, spend: Any, ground: Any) -> Planned:
         return Planned(plan_spec(step("s1", DEPLOY, parameters={"service": text[-1]})), "by a model")
 
     limited = {"people": {"approvers": ["BOB", "CAROL"]}, "policy": {"limits": {"plans_per_target": 2}}}
@@ -86,7 +86,7 @@ def test_only_so_many_open_plans_touch_one_thing(lite):
 def test_one_wish_that_breaks_the_planner_does_not_stop_the_next(lite):
     broken, fine = wish(lite), wish(lite)
 
-    def moody(text: str, spend: Any) -> Planned:
+    def moody(text: str, spend: Any, ground: Any) -> Planned:
         if lite.view(broken).state == PlanState.planning:
             raise RuntimeError("a bug")
         return Planned(plan_spec(), "by a model")
@@ -100,7 +100,7 @@ def test_one_wish_that_breaks_the_planner_does_not_stop_the_next(lite):
 def test_a_budget_ends_the_questions_and_everything_is_booked(lite):
     plan_id = wish(lite, "do something odd")
 
-    def dear(text: str, spend: Any) -> Planned:
+    def dear(text: str, spend: Any, ground: Any) -> Planned:
         for _ in range(5):
             spend("claude-opus-5-5", Usage(input=1, output=1, written=0, read=0, usd=0.6))
         raise AssertionError("it went on asking")
@@ -114,7 +114,7 @@ def test_a_budget_ends_the_questions_and_everything_is_booked(lite):
 def test_a_model_that_is_away_leaves_it_to_the_runbooks(lite):
     plan_id = wish(lite, "sing me a song")
 
-    def away(text: str, spend: Any) -> Planned:
+    def away(text: str, spend: Any, ground: Any) -> Planned:
         raise ModelUnavailable("The model is away.")
 
     think(bot(lite, away))
@@ -199,7 +199,7 @@ def test_an_approval_given_in_a_freeze_starts_nothing(lite):
 def test_a_plan_with_a_secret_in_it_is_not_kept_and_not_planned_again(lite):
     plan_id, calls = wish(lite), []
 
-    def careless(text: str, spend: Any) -> Planned:
+    def careless(text: str, spend: Any, ground: Any) -> Planned:
         calls.append(text)
         return Planned(plan_spec(goal="use password=hunter22x! for it"), "by a model; password=hunter22x!")
 
@@ -213,7 +213,7 @@ def test_a_plan_with_a_secret_in_it_is_not_kept_and_not_planned_again(lite):
 
 def test_what_a_planner_says_of_its_plan_is_kept_without_secrets(lite):
     plan_id = wish(lite)
-    think(bot(lite, lambda text, spend: Planned(plan_spec(), "assuming password=hunter22x!")))
+    think(bot(lite, lambda text, spend, ground: Planned(plan_spec(), "assuming password=hunter22x!")))
 
     assert "hunter22x" not in lite.view(plan_id).note
     assert "[redacted]" in lite.view(plan_id).note

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.cards.card import card
+from bot.cards.details import facts
 from bot.config import BotSettings
 from bot.context import Bot
 from bot.planner.model.claude import Claude, connect
@@ -48,7 +48,7 @@ class Talk:
         model = config.model.model_copy(update=budgets)
         config = config.model_copy(update={"people": people, "model": model})
 
-        def ask(text: str, spend: Any) -> Any:
+        def ask(text: str, spend: Any, ground: Any) -> Any:
             planner = Claude(self.client, MODEL, "medium", PRICES, spend, deadline=deadline)
             return planner.plan(text, store.contracts(), config, store.clock(), [])
 
@@ -86,16 +86,14 @@ def talk(on_disk: Store) -> Iterator[Callable[..., Talk]]:
     [([says(GOOD)], 1), ([says(BROKEN), says(GOOD)], 2), ([CUT, says(GOOD)], 2),
      ([fails(429, retry_after_ms=1), says(GOOD)], 1), ([fails(529, retry_after_ms=1), says(GOOD)], 1)],
 )  # fmt: skip
-def test_a_good_answer_in_the_end_is_a_plan_with_its_cost_on_the_card(talk, on_disk, script, calls):
+def test_a_good_answer_in_the_end_is_a_plan_with_its_cost_in_its_details(talk, on_disk, script, calls):
     one = talk(*script)
     plan_id = one.wish(KNOWN)
     view = on_disk.view(plan_id)
 
     assert (view.state, view.note) == (PlanState.proposed, f"planned by {MODEL}")
     assert one.calls(plan_id) == calls
-    assert f"Thinking cost {'0.02' if calls == 2 else 'less than 0.01'} USD" in str(
-        card(view, on_disk.clock())[1]
-    )
+    assert f"Thinking cost {'0.02' if calls == 2 else 'less than 0.01'} USD" in str(facts(view))
 
 
 FAULTS: dict[str, tuple[list[Reply], int, str]] = {
@@ -129,6 +127,7 @@ def test_every_fault_is_said_and_the_runbook_plans_instead(talk, on_disk, name):
     assert on_disk.view(plan_id).state == PlanState.proposed
     assert on_disk.view(plan_id).note.startswith("from the runbook")
     assert words in on_disk.view(plan_id).note
+    assert any(f.startswith("Planned by the runbooks: ") and words in f for f in on_disk.view(plan_id).notes)
     assert one.calls(plan_id) == calls
 
 

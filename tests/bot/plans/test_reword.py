@@ -9,6 +9,7 @@ import pytest
 
 from bot.cards.phrases import differences
 from bot.inbox.dispatch import handle_all
+from bot.planner import planning
 from bot.planner.model.claude import Claude, connect
 from bot.planner.model.redraft import merged, shown
 from bot.planner.model.usage import PRICES
@@ -26,7 +27,7 @@ from tests.support.store import Store
 pytestmark = pytest.mark.model
 
 CATALOGUE = Catalogue(real_contracts())
-DEPLOY = runbooks.plan(
+DEPLOY = planning.plan(
     "deploy auth-service v2.1.4 to production in the nightly window",
     runbooks.read([runbooks.SHIPPED]),
     demo_config(),
@@ -101,7 +102,6 @@ def test_words_that_only_a_planner_understands_make_a_revision_and_the_old_one_i
         f"drafted by the planner from “{CAREFUL}”", "deploy: strategy blue_green → canary"
     )  # fmt: skip
     assert new.digest != old.digest
-    assert [m.kind for m in messages(room.store, "changes")] == ["changes"]
     assert [m.text for m in messages(room.store, "react")] == ["eyes"]
     assert "somebody else must approve it" in room.whispers("BOB")[0]
     assert room.store.spent(new.id)[0] > 0
@@ -147,7 +147,9 @@ def test_without_a_model_the_kind_answer_says_what_can_be_said(room):
     room.says("BOB", CAREFUL)
     think(room.bot)
 
-    assert "I understand, for example: “move step 3 to 2am”" in room.whispers("BOB")[0]
+    (said,) = messages(room.store, "choose")
+    assert "I understand, for example: “move step 3 to 2am”" in json.loads(said.text)["text"]
+    assert (said.user, room.whispers("BOB")) == ("BOB", [])
     assert room.view().revision == 1
 
 

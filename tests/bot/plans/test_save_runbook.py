@@ -13,7 +13,7 @@ from tests.support.fakes import TEAM, demo_config, messages, real_contracts, tak
 from tests.support.room import Room
 from tests.support.store import Store
 
-FORM = {"name": "nightly-proof", "title": "Prove staging", "trigger": "prove it every night"}
+FORM = {"name": "nightly-proof", "title": "Prove staging", "trigger": "prove that it holds"}
 
 
 def done(store: Store, folders: tuple[Path, ...]) -> Room:
@@ -42,7 +42,7 @@ def test_a_plan_that_went_well_is_saved_and_asked_for_again_by_its_words(lite, t
 
     assert {*book.slots} == {"test_suite", "environment"}
     assert "/plan run nightly-proof" in thread(room, "saved")
-    lite.request("prove it every night full staging", team=TEAM, user="BOB", channel="C1")
+    lite.request("prove that it holds full staging", team=TEAM, user="BOB", channel="C1")
     think(room.bot)
     assert room.view().note == "from the runbook “Prove staging”"
     assert room.view().state == PlanState.approved
@@ -61,7 +61,8 @@ def test_without_a_folder_that_can_be_written_the_file_comes_into_the_thread(lit
 @pytest.mark.parametrize(
     ("changed", "field"),
     [({"name": "Nightly Proof"}, "name"), ({"name": "deploy-service"}, "name"),
-     ({"trigger": "run"}, "trigger"), ({"trigger": "deploy auth-service"}, "trigger")],
+     ({"trigger": "run"}, "trigger"), ({"trigger": "deploy auth-service"}, "trigger"),
+     ({"trigger": "prove it every night"}, "trigger")],
 )  # fmt: skip
 def test_a_name_or_words_that_would_be_in_the_way_are_said_at_their_field(lite, tmp_path, changed, field):
     room = done(lite, (tmp_path,))

@@ -19,7 +19,7 @@ from bot.plans.permits import permit
 from bot.policy.authorize import terms
 from bot.process import load_config
 from storage.config import SignoffConfig, read_config
-from storage.contract.spec import PlanSpec, StepSpec
+from storage.contract.spec import Mandate, PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.errors import BadConfig, NotAllowed
 from storage.plans.lifecycle import Terms
@@ -40,7 +40,8 @@ from tests.support.places import ROOT
 from tests.support.store import Store
 
 STAGING = contract("try", names={"service": {"a": {"binding": "b", "environment": "staging"}}})
-CATALOGUE = Catalogue([*CONTRACTS.values(), STAGING])
+DRAFT = contract("draft", changes=False, drafts=True, target="")
+CATALOGUE = Catalogue([*CONTRACTS.values(), STAGING, DRAFT])
 PLAN = plan_spec(step("s1"), step("s2", DEPLOY))
 PEOPLE = {"approvers": ["BOB", "CAROL"], "roles": {"dba": ["DAN", "SDBA"]}}
 WINDOWS = {"nightly": {"start": "02:00:00", "hours": 2, "zone": "UTC"}}
@@ -180,6 +181,24 @@ def test_allow_covers_its_own_steps_alone():
     assert asked(allowed, {"require": {"approvals": 2}}, spec=plan_spec(tries)).needed == 2
 
 
+def test_what_drafts_asks_a_person_whatever_a_rule_lets_through():
+    drafts = plan_spec(step("s1", DRAFT))
+
+    assert needs(asked(spec=drafts)) == [(1, ())]
+    assert needs(asked({"allow": True}, spec=drafts)) == [(1, ())]
+    assert not asked({"allow": True}, spec=drafts).demands.authors
+    assert asked({"require": {"approvals": 2}}, spec=drafts).needed == 2
+
+
+def test_leave_to_draft_later_is_asked_about_at_once():
+    mandate = Mandate(extra=("ops.draft service=a x9",), max_worker_usd=1)
+    epic = plan_spec(step("s1"), mandate=mandate)
+
+    assert needs(asked(spec=epic)) == [(1, ())]
+    assert needs(asked({"allow": True}, spec=epic)) == [(1, ())]
+    assert needs(asked(spec=plan_spec(step("s1"), mandate=Mandate(extra=("ops.check service=a",))))) == []
+
+
 def test_deny_wins():
     found = asked({"allow": True}, {"deny": True}, {"require": {}})
 
@@ -316,14 +335,20 @@ def test_the_reason_stands_on_the_card_before_anybody_clicks(lite):
     text = shown(lite, plan_id)
 
     assert "rule 1: so it is (2 approvals, a second factor)" in text
-    assert "2 more needed, from <@BOB> or <@CAROL> and 1 more needed, from <@DAN> or <!subteam^SDBA>" in text
-    assert "each with a second factor" in text
+    assert "2 of <@BOB> or <@CAROL> and 1 of <@DAN> or <!subteam^SDBA> must approve, with a code" in text
+
+
+def test_that_a_plan_must_be_read_first_stands_on_the_card(lite):
+    _, plan_id = proposed(lite, config({"require": {"approvals": 1, "read": True}}))
+
+    assert "read before it is approved" in shown(lite, plan_id)
+    assert "can approve, after opening Details" in shown(lite, plan_id)
 
 
 def test_what_policy_denies_is_shown_and_nobody_can_approve_it(lite):
     bot, plan_id = proposed(lite, config({"deny": True, "reason": "nobody is there"}))
 
-    assert "*Not allowed by policy:* rule 1: nobody is there" in shown(lite, plan_id)
+    assert "*not allowed by policy:* rule 1: nobody is there" in shown(lite, plan_id)
     assert '"Approve"' not in shown(lite, plan_id)
     with pytest.raises(NotAllowed, match="Policy does not allow this plan: rule 1: nobody is there"):
         clicks(bot, plan_id, "BOB")
@@ -344,7 +369,7 @@ def test_each_quorum_must_be_met_by_its_own_people(lite):
     clicks(bot, plan_id, "BOB")
 
     assert lite.view(plan_id).state == PlanState.proposed
-    assert "1 more needed, from <@DAN> or <!subteam^SDBA>" in shown(lite, plan_id)
+    assert "1 more of <@DAN> or <!subteam^SDBA> needed" in shown(lite, plan_id)
     assert "from <@BOB>" not in shown(lite, plan_id)
     clicks(bot, plan_id, "DORA")
     assert lite.view(plan_id).state == PlanState.approved

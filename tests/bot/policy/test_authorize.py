@@ -34,6 +34,7 @@ MAY = {  # (of GENERAL, of SPECIAL): ann asked for it; bob approves in general; 
     "approve": (("BOB",), ("DBA",)),
     "reject": (("ANN", "BOB"), ("ANN", "BOB", "DBA")),
     "cancel": (("ANN", "BOB", "ROOT"), ("ANN", "BOB", "DBA", "ROOT")),
+    "postpone": (("ANN", "BOB"), ("ANN", "BOB", "DBA")),
     "answer": (("ANN", "BOB"), ("ANN", "BOB", "DBA")),
     "resolve": (("BOB",), ("DBA",)),
     "take_over": (("BOB",), ("DBA",)),
@@ -46,9 +47,10 @@ MAY = {  # (of GENERAL, of SPECIAL): ann asked for it; bob approves in general; 
     "run": ((), ()),
     "enrol": ((), ()),
     "relay": ((), ()),
+    "admit": ((), ()),
     "audit": ((), ()),
 }
-OPERATOR = {"look", "stop", "resume", "run", "enrol", "relay", "audit"}
+OPERATOR = {"look", "stop", "resume", "run", "enrol", "relay", "admit", "audit"}
 
 
 def able(verb: str, plan: PlanView | None) -> set[str]:
@@ -77,7 +79,7 @@ def test_exactly_these_may(verb):
 def test_without_a_plan_only_what_concerns_none_is_open(verb):
     free = {"request": set(EVERYBODY), "look": set(EVERYBODY), "stop": {"ROOT"}, "resume": {"ROOT"}}
     lasting = {"BOB", "ROOT"} if verb in {"cancel", "review", "tend"} else {"BOB"}
-    roles = {"amend", "reject", "cancel", "answer", "review", "save", "tend"}
+    roles = {"amend", "reject", "cancel", "postpone", "answer", "review", "save", "tend"}
 
     assert able(verb, None) == free.get(verb, lasting if verb in roles else set())
 

@@ -128,8 +128,9 @@ def edited(**fields: Any) -> PlanSpec:
         edited(schedule=later(hours=2)),
         edited(purpose="said otherwise"),
         plan_spec(step("s1", schedule=later(hours=1)), BASE.steps[1], rollback=BASE.rollback),
+        edited(schedule=later(hours=3) | {"not_after": NOW + timedelta(hours=5)}),
     ],
-    ids=["same", "later", "same time", "words", "first time given"],
+    ids=["same", "later", "same time", "words", "first time given", "an end where there was none"],
 )
 def test_only_to_postpone_makes_nobody_an_author(new):
     assert only_later(BASE, new)
@@ -156,6 +157,26 @@ def test_only_to_postpone_makes_nobody_an_author(new):
 )  # fmt: skip
 def test_any_other_edit_makes_its_editor_an_author(new):
     assert not only_later(BASE, new)
+
+
+TIMED = {"not_before": NOW + timedelta(hours=2), "not_after": NOW + timedelta(hours=4)}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "postpones"),
+    [
+        ({"not_before": NOW + timedelta(hours=3), "not_after": NOW + timedelta(hours=5)}, True),
+        ({"not_before": NOW + timedelta(hours=3), "not_after": NOW + timedelta(hours=4)}, True),
+        ({"not_before": NOW + timedelta(hours=3), "not_after": NOW + timedelta(hours=6)}, False),
+        ({"not_before": NOW + timedelta(hours=3)}, False),
+        (TIMED | {"not_after": NOW + timedelta(hours=9)}, False),
+        (TIMED | {"overrun": "stop"}, False),
+    ],
+)
+def test_a_wider_window_is_more_than_a_postponement(schedule, postpones):
+    old, new = (plan_spec(step("s1", DEPLOY, schedule=given)) for given in (TIMED, schedule))
+
+    assert only_later(old, new) is postpones
 
 
 # terms
