@@ -3,20 +3,27 @@
 import argparse
 import json
 import logging
+import math
 import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 
 from sqlalchemy import Engine
 
+from storage.command_line import answered
 from storage.config import RELEASE, Settings, configure_logging, read_config
-from storage.database.engine import migrate, open_engine
+from storage.database.agreed_clock import agreed
+from storage.database.engine import await_database, migrate, open_engine
 from storage.database.only_one import only_one
-from storage.errors import BadConfig, SignoffError
+from storage.database.schema import open_to_look
+from storage.errors import BadConfig
 from storage.execution import Execution
 from storage.monitoring.health import Health, HealthSettings, answering
+from storage.monitoring.skew import skewed
 from storage.private_files import narrow_tree, private_directory
+from workers.base import Permanent, Transient
 from workers.commands.leftovers import sweep_leftovers
 from workers.engine.attempt import Attempts
 from workers.engine.carrier import Carrier, LocalCarrier
@@ -24,6 +31,7 @@ from workers.engine.clock import Clock
 from workers.engine.turn import Crew
 from workers.kit import check
 from workers.registry import Registry, load
+from workers.survey import look
 
 logger = logging.getLogger(__name__)
 
@@ -39,13 +47,13 @@ class WorkersSettings(Settings):
 def main() -> int:
     if sys.argv[1:2] == ["check"]:
         return check.main(sys.argv[2:])
-    command = parser().parse_args().command
-    try:
-        settings = WorkersSettings()
-        return capabilities(settings) if command == "capabilities" else run(settings)
-    except SignoffError as error:
-        print(error, file=sys.stderr)
-        return 1
+    if sys.argv[1:2] == ["survey"]:
+        return answered(lambda: look.main(sys.argv[2:]))
+    given = parser().parse_args()
+    if given.command == "pin":
+        return answered(lambda: pin(WorkersSettings(), given.server))
+    act = {"capabilities": capabilities, "jobs": jobs, "doctor": doctor}.get(given.command, run)
+    return answered(lambda: act(WorkersSettings()))
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,7 +67,13 @@ def parser() -> argparse.ArgumentParser:
 
     add("run", help="run the workers; so does no command at all")
     add("capabilities", help="print what the configured workers promise, as JSON")
+    add("jobs", help="list the approved steps that wait for their time")
+    add("doctor", help="try the clusters, databases and folders that they need")
     add("check", help="hold a worker against the contract")
+    add("survey", help="print what there is to work on, as JSON")
+    add("pin", help="print what an MCP server lends, as lines of signoff.toml").add_argument(
+        "server", help="a name under [inventory.mcp]"
+    )
     return top
 
 
@@ -70,40 +84,86 @@ def capabilities(settings: WorkersSettings) -> int:
     return 0
 
 
+def pin(settings: WorkersSettings, server: str) -> int:
+    """Print what an MCP server lends now, for an operator to look at and to keep."""
+    from workers.builtin.mcp.pin import pinned_lines
+
+    known = read_config(settings.config).inventory.get("mcp", {})
+    if server not in known:
+        raise BadConfig(f"There is no [inventory.mcp.{server}] in {settings.config}.")
+    try:
+        print("\n".join(pinned_lines(server, known[server])))
+    except Permanent as error:
+        raise BadConfig(str(error)) from None
+    return 0
+
+
+def jobs(settings: WorkersSettings) -> int:
+    """Print what waits for its time, soonest first, as the job of each is called. It looks at the rows."""
+    engine = open_to_look(settings.database)
+    for one in Execution(engine, settings.now()).scheduled():
+        print(f"{one.at:%Y-%m-%d %H:%M:%S} UTC  {one.name}  {one.worker}.{one.action}")
+    engine.dispose()
+    return 0
+
+
+def doctor(settings: WorkersSettings) -> int:
+    """Try everything that the configured workers need, and print what is wrong with it as JSON."""
+    registry = load(read_config(settings.config))
+    found = [(name, wrong_with(look)) for worker in registry.workers for name, look in worker.needs()]
+    print(json.dumps(dict(found), indent=2))
+    return 0
+
+
+def wrong_with(look: Callable[[], object]) -> str:
+    try:
+        look()
+    except (Permanent, Transient, OSError) as error:
+        return str(error)
+    return ""
+
+
 def run(settings: WorkersSettings) -> int:
     configure_logging(settings)
-    registry = load(read_config(settings.config))
+    config = read_config(settings.config)
+    registry = load(config)
     private_directory(settings.state)
     narrow_tree(settings.state / "attempts")
     engine = open_engine(settings.database)
     # A second process on one SQLite file would take the first one's steps for lost.
     with only_one(engine, "workers"):
-        return work(settings, registry, engine)
+        return work(settings, registry, engine, config.slots)
 
 
-def work(settings: WorkersSettings, registry: Registry, engine: Engine) -> int:
+def work(settings: WorkersSettings, registry: Registry, engine: Engine, slots: dict[str, int]) -> int:
     """Until told to stop."""
     alone = engine.dialect.name == "sqlite"
+    await_database(engine)
     migrate(engine)
-    store = Execution(engine, settings.now(), settings.redactor())
+    agrees = agreed(engine, settings.now())
+    store = Execution(engine, agrees, settings.redactor())
     owner = f"workers-{socket.gethostname()}-{os.getpid()}"
     attempts = Attempts(store, registry, owner, (settings.state / "attempts").resolve())
 
     def alive() -> None:
+        agrees.compare()
         store.alive(owner, "workers", RELEASE)
         store.publish(registry.contracts())
 
     if ended := sweep_leftovers():
         logger.warning("ended %s processes that a workers process left running when it was killed", ended)
     alive()
-    crew = Crew(settings.slots)
+    own = {worker: many for worker, many in slots.items() if worker in {one.name for one in registry.workers}}
+    crew = Crew(settings.slots, own=own)
     clock = Clock(
         attempts, crew, choose_carrier(settings.carrier, attempts, crew), alone=alone, alive=alive,
         orphaned=settings.orphaned, patience=settings.drain,
     )  # fmt: skip
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: clock.stop())
-    with answering(Health(store, clock.pulse), watched(settings)):
+    signal.signal(signal.SIGHUP, lambda *_: clock.stop(patience=math.inf))  # what runs may take its time
+    health = Health(store, clock.pulse, undone=lambda: skewed(agrees))
+    with answering(health, watched(settings)):
         clock.run()
     if crew.members():  # their threads would be waited for; the next process finds what they leave
         os._exit(0)

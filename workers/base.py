@@ -3,7 +3,7 @@
 All that a worker needs to know of Signoff is here: what it takes from `storage`, it takes from this module.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
@@ -75,11 +75,15 @@ class Verdict(Enum):
 class Preview:
     """What an action would do, in words, and what that rests on: if the basis moves, people are asked again.
 
-    Without a basis the words are only for information.
+    Without a basis the words are only for information. `found` are at most three short verdicts for the card,
+    such as “image found”; one that people should stop at begins with “!”. `was` is what is there now, in a
+    word or two.
     """
 
     text: str
     basis: JsonValue = None
+    found: tuple[str, ...] = ()
+    was: str = ""
 
 
 class Params(BaseModel):
@@ -108,6 +112,9 @@ class Context:
     previous: dict[str, Any] = field(default_factory=dict)  # what `before` recorded at START
     progress: Callable[[str], None] = lambda text: None
     cancelled: Callable[[], bool] = lambda: False
+    approvers: Callable[[], tuple[str, ...]] = (
+        tuple  # who said yes to the plan, for what is written elsewhere
+    )
 
     @cached_property
     def scratch(self) -> Path:
@@ -127,6 +134,10 @@ class Action:
     target: str
     undo: str
     criteria: dict[str, tuple[Check, ...]]
+    says: str = ""
+    leaves: str = ""
+    drafts: bool = False
+    planning: bool = False
     hooks: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
     def before(self, function: F) -> F:
@@ -155,9 +166,23 @@ def action(
     target: str = "",
     undo: str = "",
     criteria: dict[str, tuple[Check, ...]] | None = None,
+    says: str = "",
+    leaves: str = "",
+    drafts: bool = False,
+    planning: bool = False,
 ) -> Callable[[Callable[..., Report[Any]]], Action]:
-    """Declare an action. `repeat="safe"`: running it again with the same key does no further harm."""
-    return lambda run: Action(run, changes, repeat, timeout, typical, target, undo, criteria or {})
+    """Declare an action. `repeat="safe"`: running it again with the same key does no further harm.
+
+    `says` is the line that people approve: "*Deploy* {service} [{was} → ]*{version}* on {environment}". What
+    is in brackets is left out where it is not known; every chosen value that it does not name is said behind
+    it. `leaves` says what is true once it succeeded: "{service} is {version} on {environment}".
+    `drafts`: it makes what only a later approved step can publish, and spends money. `planning`: a quick read
+    that a planner may have made before there is a plan; it sends nothing of its own.
+    """
+    if planning and (changes or drafts):
+        raise ValueError("what changes or drafts something is never a planning read")
+    facts = (changes, repeat, timeout, typical, target, undo, criteria or {}, says, leaves, drafts, planning)
+    return lambda run: Action(run, *facts)
 
 
 def check(field: str, op: Any, value: Any = None) -> Check:
@@ -186,3 +211,7 @@ class Worker:
     def hint(self, table: str, name: str) -> str:
         """What a planner must know to use this entry of the inventory, in a few words."""
         return ""
+
+    def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """What must be there outside, by name, each with a look that raises what is wrong; for `doctor`."""
+        yield from ()

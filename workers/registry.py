@@ -15,6 +15,7 @@ BUILTIN = {
     "test-runner": "workers.builtin.testing.test_runner:TestRunner",
     "db-backup": "workers.builtin.backup.db_backup:DbBackup",
     "k8s-deployer": "workers.builtin.kubernetes.k8s_deployer:K8sDeployer",
+    "gitops-deployer": "workers.builtin.gitops.gitops_deployer:GitopsDeployer",
     "approval-gate": "workers.builtin.control.approval_gate:ApprovalGate",
     "command": "workers.builtin.control.command:Command",
     "http-check": "workers.builtin.http.http_check:HttpCheck",
@@ -23,7 +24,11 @@ BUILTIN = {
     "summary": "workers.builtin.data.summary:Summary",
     "wait": "workers.builtin.http.wait:Wait",
     "notify": "workers.builtin.http.notify:Notify",
+    "code": "workers.builtin.code.reading.code:Code",
+    "code-agent": "workers.builtin.code.change.code_agent:CodeAgent",
+    "code-publish": "workers.builtin.code.publish.code_publish:CodePublish",
 }
+LENT = "mcp-"
 GROUP = "signoff.workers"  # where third parties register theirs
 
 Inventory = dict[str, dict[str, dict[str, Any]]]
@@ -33,6 +38,7 @@ class Registry:
     """The actions of this process, by worker and action name."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
+        self.workers = workers
         self._found: dict[Offer, tuple[Worker, Action]] = {
             (worker.name, name): (worker, found)
             for worker in workers
@@ -57,7 +63,7 @@ class Registry:
 
 def load(config: SignoffConfig) -> Registry:
     """The workers that the configuration names."""
-    classes = {name: _class(name) for name in config.workers}
+    classes = {name: _lent(name, config.inventory) or _class(name) for name in config.workers}
     _check_distinct(classes)
     return Registry([cls(config.inventory) for cls in classes.values()])
 
@@ -69,6 +75,15 @@ def _check_distinct(classes: dict[str, type[Worker]]) -> None:
         for word in (cls.name, *cls.aliases):
             if owners.setdefault(word, name) != name:
                 raise BadConfig(f"The worker '{name}' also answers to '{word}', as '{owners[word]}' does.")
+
+
+def _lent(name: str, inventory: Inventory) -> type[Worker] | None:
+    """`mcp-git` lends the pinned tools of [inventory.mcp.git]; None for every other worker."""
+    server = name.removeprefix(LENT)
+    if server == name or server not in inventory.get("mcp", {}):
+        return None
+    found: type[Worker] = import_module("workers.builtin.mcp.lend").lend(server, inventory["mcp"][server])
+    return found
 
 
 def _class(name: str) -> type[Worker]:
@@ -119,7 +134,9 @@ def contract(worker: Worker, action: Action, name: str) -> Contract:
         parameters=params.model_json_schema(), data=data.model_json_schema(), changes=action.changes,
         repeat=action.repeat, timeout=action.timeout, typical=action.typical, target=action.target,
         undo=action.undo, criteria=action.criteria, names=_names(params, worker),
-        preview="preview" in action.hooks,
+        preview="preview" in action.hooks, says=action.says, leaves=action.leaves,
+        drafts=action.drafts,
+        planning=action.planning,
     )  # fmt: skip
 
 
@@ -147,8 +164,15 @@ def _entry(value: dict[str, Any], inventory: Inventory) -> Entry:
         if isinstance(name, str) and name in inventory.get(f"{key}s", {})
     }
     return Entry(
-        binding=fingerprint({**value, "named": named}), environment=str(value.get("environment", ""))
-    )
+        binding=fingerprint({**value, "named": named}), environment=str(value.get("environment", "")),
+        usd=_most(value),
+    )  # fmt: skip
+
+
+def _most(value: dict[str, Any]) -> float:
+    """`max_usd` of an entry is the most that one attempt on it may cost."""
+    said = value.get("max_usd", 0.0)
+    return float(said) if isinstance(said, int | float) and said >= 0 else 0.0
 
 
 def _first_line(text: str) -> str:

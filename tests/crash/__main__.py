@@ -25,7 +25,9 @@ def main() -> int:
         searches = [bugged(stage, name, given) for name in given.bug] or [searched(stage, given)]
     for line in (line for search in searches for line in search.problems):
         print(line, file=sys.stderr)
-    return 1 if any(search.problems for search in searches) else 0
+    whole = not given.bug and not given.match and given.share == 1  # then each rare state must have come
+    never = whole and any(search.rare.never() for search in searches)
+    return 1 if never or any(search.problems for search in searches) else 0
 
 
 def searched(stage: Stage, given: argparse.Namespace) -> Search:
@@ -34,6 +36,7 @@ def searched(stage: Stage, given: argparse.Namespace) -> Search:
     search.freezes(given.share)
     search.at_random(given.kills, given.seed)
     print(search)
+    print(search.rare)
     return search
 
 

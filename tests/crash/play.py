@@ -38,6 +38,7 @@ class Played:
     kills: int
     later: list[str]
     faults: list[Fault]
+    verbs: list[str]
 
 
 @dataclass
@@ -62,7 +63,8 @@ class Play:
         for pid in self.frozen:
             self._thaw(pid)
         later = stage.points.reached()[self.seen :]
-        return Played(self.kills, later, faults(self._look()))
+        seen = self._look()
+        return Played(self.kills, later, faults(seen), [event.verb for event in seen.events])
 
     def _look(self) -> Seen:
         store, record = self.stage.store, self.stage.record

@@ -9,6 +9,7 @@ from tests.crash.oracle import KINDS
 from tests.crash.play import Death, Play, Played
 from tests.crash.stage import Stage
 from tests.crash.witness import UNSAFE, VARIANTS
+from tests.soak.sometimes import RARE, Sometimes
 
 DEPTH = 3  # deaths in one run
 TRIES = 3  # a point that a run reached by chance of timing may be missed by the next
@@ -28,6 +29,7 @@ class Search:
     missed: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
+    rare: Sometimes = field(default_factory=lambda: Sometimes(*RARE.values()))
 
     def __str__(self) -> str:
         figures = " ".join(f"{kind} {self.counts[kind]}" for kind in KINDS)
@@ -71,6 +73,7 @@ class Search:
         story = f"{variant}: {'; '.join(map(str, deaths)) or 'nobody dies'}"
         self.say(f"{story}: {played.kills} kills, {len(played.faults)} faults")
         self.counts["kills"] += played.kills
+        self.rare.saw(played.verbs)
         self.counts.update(fault.kind for fault in played.faults)
         self.problems += [f"{story}: {fault.kind}: {fault.text}" for fault in played.faults]
         return played

@@ -22,7 +22,7 @@ from storage.database.engine import migrate, open_engine
 from tests.conftest import emptied
 from tests.crash.points import Points, WatchedStore
 from tests.crash.witness import Record, Witness, spec
-from tests.support.fakes import TEAM, Everybody, terms
+from tests.support.fakes import TEAM, Everybody, at_home, shown, terms
 from tests.support.store import Store
 from workers.engine import clock as clocks
 from workers.engine.attempt import LEASE, Attempts
@@ -63,6 +63,7 @@ class Stage:
         plan_id = store.request("change things", team=TEAM, user="ANN", channel="C1")
         later = {"approvers": ("BOB",), "expires_at": store.clock() + timedelta(days=30)}
         store.propose(plan_id, spec(self.registry, variant), terms(**later), author="planner")
+        shown(store, plan_id, "1")
         return plan_id
 
     def let_leases_lapse(self) -> None:
@@ -89,7 +90,7 @@ class Stage:
         value = pack(plan_id, view.revision, view.digest, step)
         act = {"action_id": action, "value": value, "action_ts": str(wall().timestamp())}
         place = {"user": {"id": "BOB"}, "channel": {"id": "C1"}, "message": {"ts": "1"}}
-        return {"type": "block_actions", **place, "actions": [act]}
+        return at_home({"type": "block_actions", **place, "actions": [act]})
 
     def _warm(self) -> None:
         """Do everything once in this process: a child inherits what was compiled, and starts in a tenth."""
@@ -104,8 +105,9 @@ class Stage:
                 if step.state == "unknown" and not step.probing:
                     self._hear(store, self._body(plan_id, "resolve_did_not", step.spec.id), turn + 2)
             store.alive(here.owner, "workers", "crash")
-            store.renew(here.owner, LEASE)
-        store.next_due(), store.previews_wanted(self.registry.offers()), tend(self.bot(store))
+            store.renew(here.owner, LEASE, [one.claim.step_id for one in started])
+        store.scheduled(), store.soonest(store.clock()), store.stirred()
+        store.previews_wanted(self.registry.offers()), tend(self.bot(store))
         gc.freeze()
 
     def _fork(self, body: Callable[[Store], None], target: str, how: signal.Signals) -> int:

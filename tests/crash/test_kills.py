@@ -33,7 +33,7 @@ def test_workers_killed_inside_each_step_go_on_where_they_were(world: World) -> 
 
     kill_inside(world, "effect safe", gates["safe"])
     kill_inside(world, "effect once", gates["once"])
-    world.ann.sees("may or may not have happened")
+    world.ann.sees("I cannot tell whether it happened, so it does not run again by itself.")
     unresolved = effects(world)
     world.bob.clicks("resolve_ran")
     kill_inside(world, "effect probed", gates["probed"])
@@ -94,10 +94,11 @@ def test_the_bot_killed_at_every_stage_loses_no_approval_and_doubles_no_message(
     assert {line: n for line, n in effects(world).items() if line.startswith("effect")} == {
         "effect safe": 1, "effect once": 1, "effect probed": 1,
     }  # fmt: skip
-    world.ann.sees("Write notes*: done")
+    world.ann.sees("3 changes: done*")
+    world.ann.sees("plan-1-timeline.png")  # the last that is said
     assert len(world.workspace.messages()) == 1
     texts = world.thread()
-    assert len(texts) == len(set(texts)) == 5
+    assert len(texts) == len(set(texts)) == 6
 
 
 def test_the_real_story_survives_a_kill_inside_each_step(tmp_path: Path) -> None:

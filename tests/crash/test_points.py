@@ -16,7 +16,8 @@ def crash(*arguments: str) -> tuple[list[dict[str, int]], str]:
     """The figures of each line, and what was found."""
     command = [sys.executable, "-m", "tests.crash", *arguments]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=580, check=False)
-    lines = [line.rpartition(": ")[2] for line in ran.stdout.splitlines()]
+    said = [line for line in ran.stdout.splitlines() if not line.startswith("sometimes:")]
+    lines = [line.rpartition(": ")[2] for line in said]
     figures = [{name: int(count) for name, count in re.findall(r"(\w+) (\d+)", line)} for line in lines]
     assert figures, ran.stderr
     assert ran.returncode == any(line[kind] for line in figures for kind in KINDS), ran.stderr

@@ -35,6 +35,11 @@ def sweep_leftovers() -> int:
     return _end(lambda found: KEY in found and _abandoned(found))
 
 
+def gone(said: str) -> bool:
+    """Whether the engine that said this of itself lives no more."""
+    return _abandoned({ENGINE: said})
+
+
 def working(key: str) -> list[int]:
     """The processes that work for this step."""
     return [pid for pid in _pids() if _read(pid).get(KEY) == key]

@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from storage.private_files import private_opener
 from workers.base import Permanent
+from workers.commands.box import Box
 from workers.commands.leftovers import marks, sweep
 from workers.commands.output import Mask, Output, mask_of, plain
 
@@ -96,15 +97,20 @@ def run(
     silence: float | None = None,
     limits: Limits | None = None,
     secrets: Sequence[str] = (),
+    box: Box | None = None,
 ) -> Finished:
     """Run `argv` to its end, its timeout or its cancellation; one command at a time per key.
 
     `env` is added to the few variables that are passed on. Secrets belong in files, never in `argv`; the
     values of those that stand in `env` are given as `secrets` and never shown. `graces` are the seconds
-    between SIGINT, SIGTERM and SIGKILL; `silence` is how long it may print nothing.
+    between SIGINT, SIGTERM and SIGKILL; `silence` is how long it may print nothing. In a `box`, it sees only
+    what the box shows, and `env` is not passed on.
     """
     environment = _environment(env, key)
-    command = [*wrapper(), *_limited(limits), _program(argv[0], cwd, environment), *argv[1:]]
+    if box is None:
+        command = [*wrapper(), *_limited(limits), _program(argv[0], cwd, environment), *argv[1:]]
+    else:
+        command = [*_dying(), *box.argv(), *argv]
     log = scratch / f"{Path(argv[0]).name}.log"
     if not boxed():
         sweep(key)
@@ -140,6 +146,12 @@ def wrapper() -> tuple[str, ...]:
     """The strictest way this machine permits to keep a command's children together."""
     way = next(way for way in WRAPPERS if _works(way))
     return tuple(shutil.which(word) or word for word in way)  # the command's own PATH may lack them
+
+
+@functools.cache
+def _dying() -> tuple[str, ...]:
+    """A box holds its own children together; all it needs is to end with the engine."""
+    return next((way for way in (END, ()) if _works(way)), ())
 
 
 def boxed() -> bool:

@@ -4,16 +4,19 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from threading import Event
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from storage.contract.report import CHECKPOINT, AnyReport, Fault, storable
 from storage.contract.spec import holds
+from storage.errors import Unavailable
 from storage.execution import Execution
 from storage.steps.claims import Claim, Ending, Taker
 from storage.steps.previews import basis_hash
@@ -23,6 +26,8 @@ from workers.registry import Registry
 
 LEASE = timedelta(seconds=15)
 PAUSE = 2.0  # seconds between two words about progress
+AGAIN = 0.5  # seconds after which a database that is away is asked again
+T = TypeVar("T")
 logger = logging.getLogger(__name__)
 
 
@@ -86,8 +91,8 @@ class Attempts:
             _check_unmoved(claim, action.hooks["preview"](worker, params, context))
         if claim.basis or ("before" in action.hooks and not claim.previous):
             found = action.hooks["before"](worker, params, context) if "before" in action.hooks else {}
-            self.store.start(claim, claim.previous or found)
-        if action.changes and not self.store.holds(claim):
+            patiently(partial(self.store.start, claim, claim.previous or found))
+        if (action.changes or action.drafts) and not patiently(partial(self.store.holds, claim)):
             raise Lost
         return only_fit(storable(action.run(worker, params, context)), context.place.parent)
 
@@ -106,6 +111,7 @@ class Attempts:
             plan=claim.plan_id, step=claim.key, attempt=claim.attempt, key=claim.token, place=place,
             now=self.store.clock, previous=dict(claim.previous), cancelled=running.cancelled,
             progress=self._progress(running),
+            approvers=partial(patiently, partial(self.store.approvers, claim.plan_id)),
         )  # fmt: skip
 
     def _progress(self, running: Running) -> Callable[[str], None]:
@@ -115,32 +121,49 @@ class Attempts:
         def tell(text: str) -> None:
             if time.monotonic() - told[0] >= PAUSE:
                 told[0] = time.monotonic()
-                self.store.advance(running.claim, text)
+                with suppress(Unavailable):  # the next word will do
+                    self.store.advance(running.claim, text)
 
         return tell
 
     def _found(self, running: Running, found: AnyReport | Verdict) -> Ending | None:
         claim = running.claim
         if found is Verdict.cannot_tell:
-            self.store.cannot_tell(claim, actor=self.owner, reason="the worker cannot tell whether it ran")
+            self._unknown(claim, "the worker cannot tell whether it ran")
             return None
         if isinstance(found, Verdict):
-            again = AnyReport.failed("interrupted; it did not run, so it runs now", kind="transient")
+            again = AnyReport.failed("interrupted before it was done, so it runs again", kind="transient")
             return Ending(claim, "retry", again)
         return judge(claim, found)
 
     def _failed(self, running: Running, report: AnyReport) -> Ending | None:
         if not running.probe:
             return judge(running.claim, report)
-        self.store.cannot_tell(running.claim, actor=self.owner, reason=report.summary)
+        self._unknown(running.claim, report.summary)
         return None
+
+    def _unknown(self, claim: Claim, reason: str) -> None:
+        patiently(partial(self.store.cannot_tell, claim, actor=self.owner, reason=reason))
 
     def _broke(self, running: Running, report: AnyReport) -> Ending | None:
         """A worker's bug says nothing about the effect: only a repeat-safe step may be called failed."""
         if running.probe or running.claim.repeat == "safe":
             return self._failed(running, report)
-        self.store.doubt(running.claim, actor=self.owner, reason=report.summary)
+        patiently(partial(self.store.doubt, running.claim, actor=self.owner, reason=report.summary))
         return None
+
+
+def patiently(ask: Callable[[], T]) -> T:
+    """Ask our own database until it answers: that it is away says nothing about a step.
+
+    Whether the step is still ours meanwhile, it says itself.
+    """
+    while True:
+        try:
+            return ask()
+        except Unavailable as error:
+            logger.warning("an attempt waits for the database: %s", error)
+            time.sleep(AGAIN)
 
 
 class Lost(Exception):

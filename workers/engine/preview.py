@@ -1,10 +1,11 @@
 """Previews: what an action would do, found out for the people who are about to approve it."""
 
-from storage.steps.previews import Wanted, basis_hash
+from storage.steps.previews import Brief, Wanted, basis_hash
 from workers.base import Context, Params, Permanent, Preview, Transient
 from workers.engine.attempt import Attempts
 
 LONGEST = 6000  # characters of one preview
+VERDICTS, VERDICT = 3, 41  # how many short ones, and the characters of each, its mark included
 
 
 def make(attempts: Attempts, wanted: Wanted) -> None:
@@ -12,9 +13,11 @@ def make(attempts: Attempts, wanted: Wanted) -> None:
     try:
         found = _found(attempts, wanted)
         text, basis, failed = found.text[:LONGEST], basis_hash(found.basis), False
+        brief = Brief(tuple(line[:VERDICT] for line in found.found[:VERDICTS]), found.was[:VERDICT])
     except (Transient, Permanent, ValueError, OSError) as error:
         text, basis, failed = f"It could not be found out: {error}"[:LONGEST], "", True
-    attempts.store.show(wanted, text, basis, actor=attempts.owner, failed=failed)
+        brief = Brief((f"!not checked: {error}"[:VERDICT],))
+    attempts.store.show(wanted, text, basis, actor=attempts.owner, failed=failed, brief=brief)
 
 
 def _found(attempts: Attempts, wanted: Wanted) -> Preview:

@@ -71,8 +71,9 @@ class ProcrastinateCarrier:
     def _claim(self, step_id: int, done: asyncio.Event) -> list[Running]:
         """The rows decide: a second or late delivery finds nothing. What is still due is offered again."""
         try:
-            free = self.crew.free() > 0  # a probe may have taken the last place
-            found = self.attempts.store.claim(step_id, self.attempts.taker) if free else None
+            # A probe may have taken the last place.
+            able = [t for kind, t in self.crew.takers(self.attempts.taker) if self.crew.free(kind) > 0]
+            found = next(filter(None, (self.attempts.store.claim(step_id, taker) for taker in able)), None)
         except Unavailable as error:
             logger.warning("step %s cannot be claimed now: %s", step_id, error)
             found = None
@@ -133,7 +134,7 @@ class ProcrastinateCarrier:
         while not self._stopping:
             try:
                 await self._app.run_worker_async(
-                    queues=queues, name=self.attempts.owner, concurrency=self.crew.size,
+                    queues=queues, name=self.attempts.owner, concurrency=self.crew.total,
                     install_signal_handlers=False, delete_jobs="always", shutdown_graceful_timeout=1.0,
                 )  # fmt: skip
             except ConnectorException as error:

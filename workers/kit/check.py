@@ -10,6 +10,7 @@ from typing import Any
 
 from storage.errors import BadConfig, SignoffError
 from workers.base import Worker
+from workers.kit.grades import grade, verdicts
 from workers.kit.promises import Finding, Found, findings
 from workers.registry import actions, contract
 
@@ -28,7 +29,13 @@ def main(argv: list[str] | None = None) -> int:
         found += unstable(given.worker, worker)
     errors = sum(finding.level == "error" for finding in found)
     end = f"{given.worker}: {len(actions(worker))} actions, {errors} errors, {len(found) - errors} warnings"
-    return _say([*map(str, found), end], 1 if errors else 0)
+    return _say([*map(str, found), end, *graded(worker)], 1 if errors else 0)
+
+
+def graded(worker: Worker) -> list[str]:
+    """The scale, rule by rule, and where on it the worker stands."""
+    found = [*verdicts(worker)]
+    return ["", *map(str, found), f"Grade: {grade(found) or 'none yet'}"]
 
 
 def parser() -> argparse.ArgumentParser:

@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic.json_schema import PydanticJsonSchemaWarning
 
 from storage.contract.report import Report
+from storage.contract.saying import unsayable
 from workers.base import Action, Context, Named, Params, Preview, Verdict, Worker
 from workers.registry import BUILTIN, actions, contract
 
@@ -125,6 +126,8 @@ def _published(place: str, worker: Worker, action: Action, name: str) -> Found:
         promised.hash()
     except rfc8785.CanonicalizationError as error:
         yield Finding("error", place, f"its contract cannot be written as canonical JSON: {error}")
+    if wrong := unsayable(promised):
+        yield Finding("error", place, f"how it is said: {wrong}")
     fields = promised.parameters.get("properties", {})
     defaults = {field: said["default"] for field, said in fields.items() if "default" in said}
     for fault in Draft202012Validator(promised.parameters | {"required": []}).iter_errors(defaults):
@@ -156,6 +159,8 @@ def _facts(place: str, action: Action) -> Found:
         )
     if action.changes and not action.target:
         yield Finding("warning", place, "it names no target, so two plans may do it at the same time")
+    if action.drafts and action.changes:
+        yield Finding("error", place, "it changes something, so it does not only draft: say one of the two")
     if not action.changes and action.repeat == "unsafe":
         yield Finding("warning", place, 'it only reads, so repeat="safe" lets it be tried again')
 

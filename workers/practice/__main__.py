@@ -13,10 +13,16 @@ from typing import Any
 
 from workers.base import Permanent
 from workers.practice.metrics import errors
+from workers.practice.model import Model
 from workers.practice.page import page
+from workers.practice.sample_repository import plant as plant_shop
+from workers.practice.sample_repository import subtasks, title_of
 from workers.practice.world import START, World
 
 VERBS = {"get", "find", "apply", "patch", "scale", "logs"}
+PARTS = 8
+# One is wrong first and mended, one stays wrong and reaches a person, one is hostile and held by the gate.
+SCRIPT = {title_of(1): "wrong", title_of(4): "wrong!", title_of(6): "hostile!"}
 LABEL = "practice cluster — nothing real is deployed here"
 
 
@@ -89,6 +95,7 @@ class Handler(BaseHTTPRequestHandler):
     """
 
     practice: Practice
+    model: Model
 
     def do_GET(self) -> None:
         if self.path.rstrip("/") in {"/metrics", "/metrics/errors"}:
@@ -125,6 +132,9 @@ class Handler(BaseHTTPRequestHandler):
         )
 
     def do_POST(self) -> None:
+        if self.path.partition("?")[0] == "/v1/messages":
+            self.think()
+            return
         kind, namespace, verb = (*self.path.strip("/").split("/"), "", "", "")[:3]
         # A foreign web page can post, but not as JSON without asking first.
         known = kind == "hook" or (kind == "cluster" and verb in VERBS)
@@ -140,6 +150,13 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, self.practice.ask(namespace, verb, arguments), "application/json")
         except Permanent as refusal:
             self.answer_json(422, {"error": str(refusal)})
+
+    def think(self) -> None:
+        """The scripted model of the sample repository; nobody thinks here."""
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        status, said, pause = self.model.reply(body)
+        time.sleep(min(pause, 5.0))
+        self.answer_json(status or 500, said)
 
     def answer_json(self, status: int, body: Any) -> None:
         self.answer(status, json.dumps(body), "application/json")
@@ -172,7 +189,13 @@ def main() -> None:
         "--seed", type=seed, action="append", default=[], metavar="SERVICE=VERSION", help="if the file is new"
     )
     parser.add_argument("--pace", type=float, default=1.0, help="how many times faster pods start")
+    parser.add_argument("--shop", type=Path, help="where a sample repository is made, with a plan beside it")
     options = parser.parse_args()
+    if options.shop:
+        plant_shop(options.shop, PARTS)
+        (options.shop.parent / "subtasks").mkdir(exist_ok=True)
+        (options.shop.parent / "subtasks" / "prices.json").write_text(subtasks(PARTS))
+    Handler.model = Model(script=SCRIPT, think=1.0)
     Handler.practice = Practice(options.state, options.seed, options.pace)
     try:
         server = ThreadingHTTPServer(("127.0.0.1", options.port), Handler)

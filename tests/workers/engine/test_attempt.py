@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,28 @@ import pytest
 from pydantic import BaseModel
 
 from storage.contract.capability import Check
-from storage.contract.report import AnyReport, Fault
+from storage.contract.report import CHECKPOINT, AnyReport, Fault
 from storage.contract.spec import Retries
+from storage.errors import Unavailable
+from storage.steps.previews import basis_hash
 from tests.support.fakes import approve, messages, plan_spec, states, step, step_row, taker, terms, work
 from tests.support.scratch import CLAIM
 from tests.support.store import Store
-from workers.base import Context, Params, Permanent, Report, Transient, Verdict, Worker, action
-from workers.engine.attempt import Attempts, judge, retry_wait
+from workers.base import (
+    Asks,
+    Context,
+    Params,
+    Permanent,
+    Preview,
+    Report,
+    Transient,
+    Unsure,
+    Verdict,
+    Worker,
+    action,
+)
+from workers.engine import attempt
+from workers.engine.attempt import Attempts, Moved, Running, judge, question, retry_wait
 from workers.engine.turn import Crew, heartbeat, recover, take_turn
 from workers.registry import Registry
 
@@ -282,6 +298,68 @@ def test_an_answer_that_is_no_report_leaves_an_unsafe_step_unknown(lite, tmp_pat
     assert states(lite, plan_id) == {"s1": "unknown"}
 
 
+def away(
+    store: Store, name: str, times: int, monkeypatch: pytest.MonkeyPatch
+) -> tuple[list[str], list[float]]:
+    """Our own database does not answer to this, so many times; what it was asked, and the naps between."""
+    asked, naps, right = list[str](), list[float](), getattr(store, name)
+
+    def ask(*given: Any, **more: Any) -> Any:
+        asked.append(name)
+        if len(asked) <= times:
+            raise Unavailable("The database does not answer: too many clients already")
+        return right(*given, **more)
+
+    monkeypatch.setattr(store, name, ask)
+    monkeypatch.setattr(attempt.time, "sleep", naps.append)
+    return asked, naps
+
+
+@pytest.mark.parametrize("asked", ["holds", "start"])
+@pytest.mark.parametrize("name", ["deploy", "email", "check"])
+def test_a_database_that_is_away_before_the_effect_is_no_failure_of_the_step(
+    lite, tmp_path, monkeypatch, caplog, name, asked
+):
+    attempts, worker = crew(lite, tmp_path, GOOD)
+    plan_id = planned(attempts, name)
+    calls, naps = away(lite, asked, 3, monkeypatch)
+    work(attempts)
+
+    assert states(lite, plan_id) == {"s1": "succeeded"}
+    assert len(worker.seen) == 1
+    assert naps == [0.5] * len(calls[1:])
+    assert caplog.text.count("an attempt waits for the database") == len(naps)
+
+
+@pytest.mark.parametrize("asked", ["advance", "approvers"])
+def test_nor_is_one_that_is_away_in_the_middle_of_it(lite, tmp_path, monkeypatch, asked):
+    def tells() -> Report[Data]:
+        worker.seen[0].progress("half of it")
+        worker.seen[0].approvers()
+        return GOOD
+
+    attempts, worker = crew(lite, tmp_path, tells)
+    plan_id = planned(attempts, "email")
+    calls, _ = away(lite, asked, 2, monkeypatch)
+    work(attempts)
+
+    assert states(lite, plan_id) == {"s1": "succeeded"}
+    assert calls
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"), [("doubt", KeyError("oops")), ("cannot_tell", Verdict.cannot_tell)]
+)
+def test_a_doubt_is_put_on_record_when_the_database_is_back(lite, tmp_path, monkeypatch, asked, answer):
+    attempts, _ = crew(lite, tmp_path, answer)
+    plan_id = planned(attempts, "email") if asked == "doubt" else interrupted(attempts, "deploy")
+    away(lite, asked, 3, monkeypatch)
+    work(attempts, alone=True)
+
+    assert states(lite, plan_id) == {"s1": "unknown"}
+    assert len(messages(lite, "question")) == 1
+
+
 def interrupted(attempts: Attempts, name: str) -> int:
     """A plan whose first attempt belonged to a process that is gone."""
     plan_id = planned(attempts, name)
@@ -368,6 +446,124 @@ def test_a_step_that_another_process_recovered_first_stops_nobody(lite, clock, t
     assert states(lite, plan_id) == {"s1": "pending"}
 
 
+def only(attempts: Attempts) -> Running:
+    (running,) = take_turn(attempts, Crew(2), alone=False)
+    return running
+
+
+def test_what_a_person_must_say_is_a_question_and_no_failure(lite, tmp_path):
+    attempts, _ = crew(lite, tmp_path, Asks("Shall it go on?"))
+    planned(attempts, "check")
+    ending = attempts.run(only(attempts))
+
+    assert (ending.verb, ending.choice, ending.report.summary) == ("fail", "ask", "Shall it go on?")
+    assert ending.report.data == {CHECKPOINT: True}
+
+
+def test_what_would_happen_otherwise_by_now_is_a_question_with_what_it_is_now(lite, tmp_path):
+    moved = Moved(Preview("two pods", {"pods": 2}))
+
+    assert str(moved) == "not started: what it would do has changed since it was approved. Now: two pods"
+    assert question(moved).data == {"basis": basis_hash({"pods": 2})}
+
+
+def test_a_worker_that_is_unsure_leaves_an_unsafe_step_unknown_and_a_safe_one_failed(lite, tmp_path):
+    attempts, _ = crew(lite, tmp_path, Unsure("no answer"), Unsure("no answer"))
+    unsafe, safe = planned(attempts, "email"), planned(attempts, "check")
+    work(attempts)
+
+    assert (states(lite, unsafe), states(lite, safe)) == ({"s1": "unknown"}, {"s1": "failed"})
+
+
+def test_who_slept_past_the_lease_does_nothing_and_says_so(lite, clock, tmp_path, caplog):
+    attempts, worker = crew(lite, tmp_path, GOOD)
+    planned(attempts, "email")
+    running = only(attempts)
+    clock.advance(60)
+    recover(replace(attempts, owner="w2"), alone=False)
+
+    assert attempts.run(running) is None
+    assert worker.seen == []
+    assert "is no longer ours; nothing was done" in caplog.text
+
+
+def test_a_bug_is_in_the_log_with_its_step(lite, tmp_path, caplog):
+    attempts, _ = crew(lite, tmp_path, RuntimeError("oops"))
+    plan_id = planned(attempts, "check")
+    attempts.run(only(attempts))
+
+    assert f"plan={plan_id} step=s1 attempt=1 broke" in caplog.text
+
+
+def test_parameters_that_the_action_refuses_are_a_failure_before_any_effect(lite, tmp_path):
+    attempts, worker = crew(lite, tmp_path, GOOD)
+    planned(attempts, "email")
+    running = only(attempts)
+    wrong = replace(running, claim=replace(running.claim, parameters={"nowhere": 1}))
+    ending = attempts.run(wrong)
+
+    assert ending.verb == "fail"
+    assert ending.report.summary.startswith("ops.email refused its parameters")
+    assert worker.seen == []
+
+
+def test_what_it_was_before_is_asked_for_once(lite, tmp_path):
+    attempts, _ = crew(lite, tmp_path, GOOD, GOOD)
+    plan_id = planned(attempts, "deploy")
+    running = only(attempts)
+    known = replace(running, claim=replace(running.claim, previous={"version": "1.0.0"}))
+    attempts.run(known)
+    assert step_row(lite, plan_id, "s1").previous == {}
+
+    attempts.run(running)
+    assert step_row(lite, plan_id, "s1").previous == {"version": "2.1.3"}
+
+
+def test_an_action_without_a_past_writes_none(lite, tmp_path, monkeypatch):
+    attempts, _ = crew(lite, tmp_path, GOOD)
+    planned(attempts, "email")
+    running, started = only(attempts), []
+    monkeypatch.setattr(Store, "start", lambda self, claim, previous: started.append(previous))
+    attempts.run(running)
+
+    assert started == []
+
+
+def test_progress_is_put_on_record_at_once_and_then_now_and_then(lite, tmp_path, monkeypatch):
+    attempts, worker = crew(lite, tmp_path, GOOD)
+    plan_id, moment = planned(attempts, "check"), [100.0]
+    monkeypatch.setattr("workers.engine.attempt.time.monotonic", lambda: moment[0])
+    attempts.run(replace(only(attempts), began=100.0))
+    (ctx,) = worker.seen
+    for at, text in ((100.0, "1 of 3"), (101.9, "2 of 3"), (102.0, "3 of 3"), (103.9, "more")):
+        moment[0] = at
+        ctx.progress(text)
+        if at < 102:
+            assert step_row(lite, plan_id, "s1").progress == "1 of 3"
+
+    assert step_row(lite, plan_id, "s1").progress == "3 of 3"
+
+
+def test_an_attempt_may_take_all_of_its_time_and_no_more(lite, tmp_path, monkeypatch):
+    running, moment = Running(CLAIM, began=100.0), [100.0 + CLAIM.timeout]
+    monkeypatch.setattr("workers.engine.attempt.time.monotonic", lambda: moment[0])
+    assert not running.cancelled()
+    moment[0] += 0.1
+
+    assert running.cancelled()
+
+
+def test_a_process_takes_what_it_offers_for_a_quarter_of_a_minute(lite, tmp_path):
+    attempts, _ = crew(lite, tmp_path)
+
+    assert (attempts.taker.owner, attempts.taker.lease) == ("w1", timedelta(seconds=15))
+    assert attempts.taker.contracts.keys() == {("ops", name) for name in ("check", "deploy", "email")}
+
+
+def test_who_asks_for_no_time_waits_as_usual():
+    assert retry_wait(replace(CLAIM, retries=Retries(attempts=3, wait=0.0)), asking(0)) == 0.0
+
+
 def test_no_more_is_taken_than_there_are_hands(lite, tmp_path):
     attempts, _ = crew(lite, tmp_path)
     for _ in range(3):
@@ -376,3 +572,35 @@ def test_no_more_is_taken_than_there_are_hands(lite, tmp_path):
 
     assert len(take_turn(attempts, mine, alone=False)) == 2
     assert take_turn(attempts, mine, alone=False) == []
+
+
+def test_a_claim_whose_answer_got_lost_lapses_though_this_process_runs_others(lite, clock, tmp_path):
+    attempts, _ = crew(lite, tmp_path)
+    stray, held = planned(attempts, "email"), planned(attempts, "email")
+    lost, kept = attempts.store.turn([], attempts.taker, 2)
+    assert (lost.plan_id, kept.plan_id) == (stray, held)
+    mine = Crew(2)
+    mine.add([Running(kept)])
+    for _ in range(3):
+        clock.advance(10)
+        heartbeat(attempts, mine)
+
+    assert [one.plan_id for one in lite.lapsed(owner="w1", alone=False)] == [stray]
+
+
+def test_what_was_claimed_starts_though_the_database_is_away_for_the_rest(lite, tmp_path, monkeypatch):
+    attempts, _ = crew(lite, tmp_path)
+    planned(attempts, "email")
+    hands, right = Crew(2, own={"other": 1}), lite.turn
+    turns = iter([right])
+
+    def turn(*given: Any) -> Any:
+        if found := next(turns, None):
+            return found(*given)
+        raise Unavailable("The database does not answer.")
+
+    monkeypatch.setattr(lite, "turn", turn)
+
+    assert [one.claim.plan_id for one in take_turn(attempts, hands, alone=False)] == [1]
+    with pytest.raises(Unavailable):
+        take_turn(attempts, hands, alone=False)

@@ -44,7 +44,7 @@ class Cluster(Worker):
     deployed = 0
     broken = ""
 
-    @action(changes=True, repeat="safe", target="service:a")
+    @action(changes=True, repeat="safe", target="service:a", says="*Deploy* [{was} → ]*v2*")
     def deploy(self, params: Empty, ctx: Context) -> Report[Data]:
         self.deployed += 1
         ctx.progress("1/2 ready")
@@ -54,7 +54,8 @@ class Cluster(Worker):
     def would(self, params: Empty, ctx: Context) -> Preview:
         if self.broken:
             raise Permanent(self.broken)
-        return Preview(f"image {self.image} → v2", {"image": self.image})
+        text, found = f"image {self.image} → v2", ("1 pod changes",)
+        return Preview(text, {"image": self.image}, found, self.image)
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def shown(store: Store, plan_id: int) -> str:
 def test_nobody_approves_what_they_have_not_seen(attempts):
     plan_id = proposed(attempts)
 
-    assert "finding out what it would do" in shown(attempts.store, plan_id)
+    assert "*Checking* what it would do" in shown(attempts.store, plan_id)
     assert "'approve'" not in shown(attempts.store, plan_id)
     with pytest.raises(Conflict, match="not on the card yet"):
         approve(attempts.store, plan_id)
@@ -98,7 +99,8 @@ def test_nobody_approves_what_they_have_not_seen(attempts):
 def test_a_preview_stands_on_the_card_and_is_part_of_what_was_approved(attempts):
     plan_id = previewed(attempts)
 
-    assert "image v1 → v2" in shown(attempts.store, plan_id)
+    assert "*Checked:* 1 pod changes" in shown(attempts.store, plan_id)
+    assert "v1 → *v2*" in shown(attempts.store, plan_id)
     assert "'approve'" in shown(attempts.store, plan_id)
     assert approve(attempts.store, plan_id)
     assert "preview" in verbs(attempts.store, plan_id)
@@ -108,7 +110,7 @@ def test_a_preview_that_fails_says_so_and_people_decide(attempts):
     worker(attempts).broken = "the cluster does not answer"
     plan_id = previewed(attempts)
 
-    assert "the cluster does not answer" in shown(attempts.store, plan_id)
+    assert "*not checked: the cluster does not answer*" in shown(attempts.store, plan_id)
     assert approve(attempts.store, plan_id)
 
 

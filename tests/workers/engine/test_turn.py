@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from sqlalchemy import event
 
 from storage.contract.report import AnyReport, Report, storable
+from storage.contract.spec import Retries
 from storage.contract.states import PlanState
 from storage.journal.events import HEADS
 from storage.settling.frames import PLANS, SPECS, STEPS
@@ -32,6 +33,8 @@ from tests.support.fakes import (
     verbs,
 )
 from tests.support.store import Store
+from workers.engine.attempt import Running
+from workers.engine.turn import Crew
 
 ALL = taker(*CONTRACTS.values())
 
@@ -205,3 +208,27 @@ def test_plans_are_found_by_their_ids_however_many_have_ended(engine, statement)
         steps = [row[3] for row in cursor.fetchall()]
 
     assert not [step for step in steps if step.startswith("SCAN") and "json_each" not in step]
+
+
+def test_a_worker_with_slots_of_its_own_takes_none_of_the_others() -> None:
+    crew = Crew(2, own={"agent": 3})
+    both = taker(READ, READ.model_copy(update={"worker": "agent"}))
+    shared, own = crew.takers(both)
+
+    assert (shared[0], [*shared[1].contracts]) == ("", [("ops", "check")])
+    assert (own[0], [*own[1].contracts]) == ("agent", [("agent", "check")])
+    assert (crew.free(), crew.free("agent"), crew.total) == (2, 3, 5)
+    crew.add([Running(held("agent", number)) for number in range(3)] + [Running(held("ops", 9))])
+    assert (crew.free(), crew.free("ops"), crew.free("agent")) == (1, 1, 0)
+
+
+def held(worker: str, number: int) -> Claim:
+    rest = {
+        "previous": {},
+        "criteria": (),
+        "retries": Retries(),
+        "repeat": "safe",
+        "timeout": 1.0,
+        "token": "",
+    }
+    return Claim(number, 1, f"s{number}", 1, worker, "check", {}, **rest)

@@ -2,8 +2,10 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,7 @@ from workers.builtin.backup.directory import (
     whole,
 )
 from workers.builtin.backup.dumps import Copied, Damaged, Source
-from workers.builtin.backup.pg_client import Client
+from workers.builtin.backup.pg_client import Client, need_tools
 from workers.builtin.backup.postgres import Postgres
 from workers.builtin.backup.retention import Keep, expendable, trusted
 from workers.builtin.backup.sqlite import Sqlite
@@ -54,6 +56,8 @@ class DbBackup(Worker):
             "backup_verified": (check("verified", "eq", True),),
             "restore_tested": (check("level", "eq", "restore-tested"),),
         },
+        says="*Back up {database}*",
+        leaves="{database} is backed up",
     )
     def backup_database(self, params: BackupParams, ctx: Context) -> Report[BackupReport]:
         """Back up a database, all of it, its schema or some tables, and read the backup back."""
@@ -76,9 +80,17 @@ class DbBackup(Worker):
         with told(f"{params.database} cannot be backed up", backups):
             size = backups.needed(params, self._source(params.database, ctx).size(params))
             free = backups.free()
-        return Preview(sentences.estimated(size, free, backups.directory))
+        found = sentences.verdicts(size, free)
+        return Preview(sentences.estimated(size, free, backups.directory), found=found)
 
-    @action(changes=False, repeat="safe", timeout=900, typical=2)
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=900,
+        typical=2,
+        says="*List the backups* of {database}",
+        planning=True,
+    )
     def list_backups(self, params: ListParams, ctx: Context) -> Report[ListData]:
         """List the backups of a database, newest first, and say which are damaged."""
         backups = self._directory(params.database)
@@ -87,7 +99,15 @@ class DbBackup(Worker):
             listed = [Listed.of(manifest, sound=sound(manifest)) for manifest in backups.manifests()]
         return sentences.listed(params, ListData.of(listed))
 
-    @action(changes=True, repeat="safe", timeout=900, typical=5, target="database:{database}")
+    @action(
+        changes=True,
+        repeat="safe",
+        timeout=900,
+        typical=5,
+        target="database:{database}",
+        says="*Remove old backups* of {database}[, keeping the last {keep_last}]",
+        leaves="old backups of {database} are removed",
+    )
     def prune_backups(self, params: PruneParams, ctx: Context) -> Report[PruneData]:
         """Remove the backups that the retention rule lets go; the newest good one always stays."""
         backups = self._directory(params.database)
@@ -104,7 +124,8 @@ class DbBackup(Worker):
         with told(f"The backups of {params.database} could not be read", backups):
             gone = self._gone(params, backups, ctx)
             left = len(backups.manifests()) - len(gone)
-        return Preview(sentences.would_go(gone, left), [manifest.file.name for manifest in gone])
+        text, names = sentences.would_go(gone, left), [manifest.file.name for manifest in gone]
+        return Preview(text, [*names], (f"{len(gone)} of {len(gone) + left} go",))
 
     @action(
         changes=True,
@@ -113,6 +134,8 @@ class DbBackup(Worker):
         typical=300,
         target="database:{database}",
         criteria={"database_restored": (check("restored", "eq", True),)},
+        says="*Restore* {database} from *{backup}*",
+        leaves="{database} is what {backup} holds",
     )
     def restore_database(self, params: RestoreParams, ctx: Context) -> Report[RestoreData]:
         """Restore a backup into a new database and swap it in; the old one is kept under another name."""
@@ -132,7 +155,8 @@ class DbBackup(Worker):
             manifest = _restorable(backups, params.backup)
             present = self._source(params.database, ctx).present()
         text = sentences.would_swap(params.database, manifest, present)
-        return Preview(text, {"sha256": manifest.data.sha256, "present": present})
+        found = ("backup readable", "!replaces what is there" if present else "nothing is there yet")
+        return Preview(text, {"sha256": manifest.data.sha256, "present": present}, found)
 
     @restore_database.before
     def note_whether_there_is_one(self, params: RestoreParams, ctx: Context) -> dict[str, Any]:
@@ -148,6 +172,24 @@ class DbBackup(Worker):
         if kept is None:
             return Verdict.did_not_run
         return sentences.restored(params.database, RestoreData.of(manifest, kept, 0.0))
+
+    def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Each database can be reached, and its folder written to."""
+        for name in self.inventory.get("databases", {}):
+            yield f"database {name}", partial(self._reach, name)
+            yield f"backups of {name}", partial(self._write_to, name)
+
+    def _reach(self, database: str) -> None:
+        ctx = Context(0, "doctor", 0, "doctor", Path(), partial(datetime.now, UTC))
+        if self._need(database, "kind") == "postgres":
+            need_tools("pg_dump", "pg_restore")
+        self._source(database, ctx).size(BackupParams(database=database))
+
+    def _write_to(self, database: str) -> None:
+        folder = self._directory(database).directory
+        there = next(place for place in (folder, *folder.parents) if place.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            raise Permanent(f"The workers may not write to {there}.")
 
     def _directory(self, database: str) -> BackupDirectory:
         return BackupDirectory(Path(self._need(database, "directory")).absolute(), database)

@@ -56,6 +56,11 @@ def estimated(size: int, free: int, directory: Path) -> str:
     return f"About {human(size)} into {directory}, which has {human(free)} free.{short}"
 
 
+def verdicts(size: int, free: int) -> tuple[str, ...]:
+    """The same for the card."""
+    return f"{human(size)} backup", *([f"!only {human(free)} free"] if free < size else [])
+
+
 def no_room(database: str, needed: int, free: int, directory: Path) -> str:
     return (
         f"{database} was NOT backed up: {directory} has {human(free)} free and about {human(needed)} are "

@@ -20,7 +20,13 @@ class ApprovalGate(Worker):
 
     name = "approval-gate"
 
-    @action(changes=False, repeat="safe", timeout=60, typical=1)
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=60,
+        typical=1,
+        says="*Ask:* {question}",
+    )
     def confirm(self, params: ConfirmParams, ctx: Context) -> Report[ConfirmData]:
         """Asks people a question; the plan waits for their Go On."""
         raise Asks(params.question)

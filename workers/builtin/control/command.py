@@ -2,13 +2,16 @@
 
 import re
 import shlex
+import time
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from workers.base import Check, Context, Named, Params, Permanent, Preview, Report, Worker, action, check
+from workers.builtin.control import dry_run
 from workers.builtin.shared.entries import Setting, read_entry, secrets
 from workers.commands import process
 from workers.commands.process import Finished, Limits
@@ -17,8 +20,11 @@ LIMIT = 3600.0
 GRACES = (10.0, 5.0)
 SHOWN = 4000
 LONGEST = 1000
+SAID = 120  # characters of a line, while it runs
 PLACE = re.compile(r"\{(\w+)\}")
 WHOLE = re.compile(r"(?:[^{}]*=)?\{(\w+)\}")
+RESULT = dry_run.RESULT.strip("{}")
+LOOKED = ".dry-run"  # marks an attempt whose dry run was compared with what people saw
 SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "ash", "fish"}
 DASHED = re.compile(r"\^?(?:\((?:\?:)?)?\\?-")  # a pattern that itself begins with a dash
 SUCCESS: dict[str, tuple[Check, ...]] = {"exit_zero": (check("exit_code", "eq", 0),)}
@@ -27,6 +33,17 @@ SUCCESS: dict[str, tuple[Check, ...]] = {"exit_zero": (check("exit_code", "eq", 
 class CommandParams(Params):
     command: Annotated[str, Named("commands")]
     arguments: dict[str, str] = Field(default_factory=dict)
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ValueError(f"it is no regular expression: {error}") from None
+    return text
+
+
+Pattern = Annotated[str, AfterValidator(_pattern)]
 
 
 class Parameter(BaseModel):
@@ -76,18 +93,25 @@ class CommandEntry(Setting):
     limits: Limits = Limits()
     environment: str = ""
     reads: bool = False
+    preview: tuple[str, ...] = ()
+    preview_codes: tuple[int, ...] = (0,)
+    preview_timeout: float = Field(default=120.0, gt=0, le=600)
+    preview_ignores: Pattern = ""
+    preview_verdict: Pattern = ""
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
-        for word in self.argv:
+        for word in (*self.argv, *self.preview):
             if PLACE.search(word) and not WHOLE.fullmatch(word):
                 raise ValueError(f"a placeholder must be a whole word or follow '=': {word}")
-        used = {name for word in self.argv for name in PLACE.findall(word)}
-        if odd := used ^ set(self.parameters):
+        used = {name for word in (*self.argv, *self.preview) for name in PLACE.findall(word)}
+        made = {RESULT} if any(RESULT in PLACE.findall(word) for word in self.preview) else set()
+        if odd := (used - made) ^ set(self.parameters):
             raise ValueError(f"argv and parameters must name the same placeholders: {', '.join(sorted(odd))}")
         if "from" in used:
             raise ValueError("a placeholder cannot be called 'from': in plans that word marks a reference")
-        if PLACE.search(self.argv[0]) or _shell_line(self.argv):
+        programs = [words for words in (self.argv, self.preview) if words]
+        if any(PLACE.search(words[0]) or _shell_line(words) for words in programs):
             raise ValueError(
                 "argv must begin with a program and hold no shell line; name a script file instead"
             )
@@ -103,17 +127,59 @@ class CommandData(BaseModel):
     log: str
 
 
+class SoFar:
+    """How far a command is: how long it has run, and the last line that it printed."""
+
+    def __init__(self, ctx: Context, steady: Callable[[], float] = time.monotonic) -> None:
+        self._ctx, self._steady = ctx, steady
+        self._began, self._line, self._told = steady(), "", ""
+
+    def hear(self, line: str) -> None:
+        if line.strip():
+            self._line = " ".join(line.split())[:SAID]
+            self._tell()
+
+    def look(self) -> bool:
+        """Whether it shall stop; asked now and then, also of one that prints nothing."""
+        self._tell()
+        return self._ctx.cancelled()
+
+    def _tell(self) -> None:
+        """Only what is new: a silent command costs a word every ten seconds, then one a minute."""
+        passed = self._steady() - self._began
+        long = f"{passed // 10 * 10:.0f} s" if passed < 60 else f"{passed // 60:.0f} min"
+        text = f"{long}: {self._line}" if self._line else long
+        if text != self._told and (self._line or passed >= 10):
+            self._told = text
+            self._ctx.progress(text)
+
+
 class Command(Worker):
     """Runs commands that the operator named in signoff.toml, with checked arguments."""
 
     name = "command"
 
-    @action(changes=True, timeout=LIMIT, typical=30, target="command:{command}", criteria=SUCCESS)
+    @action(
+        changes=True,
+        timeout=LIMIT,
+        typical=30,
+        target="command:{command}",
+        criteria=SUCCESS,
+        says="*Run* {command}[ with {arguments}]",
+        leaves="{command} was run",
+    )
     def run_command(self, params: CommandParams, ctx: Context) -> Report[CommandData]:
         """Runs a command of the operator that changes something."""
         return self._run(params, ctx, reads=False)
 
-    @action(changes=False, repeat="safe", timeout=LIMIT, typical=30, criteria=SUCCESS)
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=LIMIT,
+        typical=30,
+        criteria=SUCCESS,
+        says="*Run* {command}[ with {arguments}]",
+    )
     def read_command(self, params: CommandParams, ctx: Context) -> Report[CommandData]:
         """Runs a command of the operator that only reads (`reads = true`)."""
         return self._run(params, ctx, reads=True)
@@ -124,9 +190,31 @@ class Command(Worker):
         entry = self._entry(params)
         where = f" in {entry.directory}" if entry.directory else ""
         place = f" on {entry.environment}" if entry.environment else ""
-        return Preview(
-            f"Runs `{shlex.join(argv(entry, params))}`{where}{place}; at most {entry.timeout:.0f} s."
-        )
+        line = shlex.join(argv(entry, params, Path(dry_run.RESULT)))
+        words = f"Runs `{line}`{where}{place}; at most {entry.timeout:.0f} s."
+        if not entry.preview:
+            return Preview(words, found=(f"at most {entry.timeout:.0f} s",))
+        return self._dry_run(entry, params, ctx, words)
+
+    def _dry_run(self, entry: CommandEntry, params: CommandParams, ctx: Context, words: str) -> Preview:
+        """The operator's own dry run. A file that it leaves is what the command is then given."""
+        asked = entry.model_copy(update={"timeout": entry.preview_timeout, "argv": entry.preview})
+        try:
+            done = self._execute(asked, params, ctx)
+        except (Permanent, OSError) as error:
+            return dry_run.refused(words, "could not be run", str(error))
+        (ctx.scratch / LOOKED).touch()
+        if why := dry_run.trouble(done, entry.preview_codes):
+            return dry_run.refused(words, why, dry_run.last_words(done))
+        text = dry_run.said(done, ctx.scratch / RESULT)
+        return dry_run.shown(words, text, ignores=entry.preview_ignores, verdict=entry.preview_verdict)
+
+    def _demand_dry_run(self, entry: CommandEntry, params: CommandParams, ctx: Context) -> None:
+        """Where nobody could be shown one, as for a rollback: it must at least work now."""
+        if entry.preview and not (ctx.place / LOOKED).exists():
+            found = self._dry_run(entry, params, ctx, "")
+            if dry_run.failed(found):
+                raise Permanent(f"'{params.command}' was not run.{found.text}")
 
     def hint(self, table: str, name: str) -> str:
         """Which action runs this command and which arguments it takes; "" when its entry cannot be used."""
@@ -146,27 +234,35 @@ class Command(Worker):
         if entry.reads != reads:
             kind, right = ("reads", "read_command") if entry.reads else ("may change things", "run_command")
             raise Permanent(f"'{params.command}' {kind}, so only {right} may run it; nothing was run.")
-        words, secret = argv(entry, params), secrets(entry.secrets_env, f"commands.{params.command}")
-        done = process.run(
+        self._demand_dry_run(entry, params, ctx)
+        done = self._execute(entry, params, ctx)
+        return judge(done, params.command, entry).model_copy(update={"artifacts": (str(done.log),)})
+
+    def _execute(self, entry: CommandEntry, params: CommandParams, ctx: Context) -> Finished:
+        words = argv(entry, params, ctx.place / RESULT)
+        secret = secrets(entry.secrets_env, f"commands.{params.command}")
+        so_far = SoFar(ctx)
+        return process.run(
             words,
             cwd=entry.directory or ctx.scratch,
             env={**entry.env, **secret},
             timeout=entry.timeout,
             scratch=ctx.scratch,
             key=ctx.key,
-            cancelled=ctx.cancelled,
+            cancelled=so_far.look,
+            on_line=so_far.hear,
             graces=GRACES,
             silence=entry.silence,
             limits=entry.limits,
             secrets=[*secret.values()],
         )
-        return judge(done, params.command, entry).model_copy(update={"artifacts": (str(done.log),)})
 
 
-def argv(entry: CommandEntry, params: CommandParams) -> list[str]:
+def argv(entry: CommandEntry, params: CommandParams, file: Path) -> list[str]:
     """The words to run; each value is one word, or the end of one, whatever stands in it."""
     _allow(entry, params)
-    return [PLACE.sub(lambda found: params.arguments[found[1]], word) for word in entry.argv]
+    values = {**params.arguments, RESULT: str(file)}
+    return [PLACE.sub(lambda found: values[found[1]], word) for word in entry.argv]
 
 
 def judge(done: Finished, name: str, entry: CommandEntry) -> Report[CommandData]:

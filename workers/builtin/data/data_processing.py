@@ -47,6 +47,7 @@ class DataProcessing(Worker):
             "has_rows": (check("rows_count", "gt", 0),),
             "is_empty": (check("rows_count", "eq", 0),),
         },
+        says="*Compute* from {rows}",
     )
     def process(self, params: ProcessParams, ctx: Context) -> Report[ProcessData]:
         """Runs rows of earlier steps through a declared pipeline."""

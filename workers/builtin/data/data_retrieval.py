@@ -74,6 +74,7 @@ class DataRetrieval(Worker):
             "has_rows": (check("rows_count", "gt", 0),),
             "complete": (check("truncated", "eq", False),),
         },
+        says="*Fetch* from {source}",
     )
     def fetch(self, params: FetchParams, ctx: Context) -> Report[FetchData]:
         """Fetches rows page by page from a source of the operator."""

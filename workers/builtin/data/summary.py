@@ -57,6 +57,7 @@ class Summary(Worker):
         timeout=180,
         typical=15,
         criteria={"saw_everything": (check("truncated", "eq", False),)},
+        says="*Summarise*[: {question}]",
     )
     def summarise(self, params: SummariseParams, ctx: Context) -> Report[SummaryData]:
         """Summarises rows or a text; `plain` counts and extracts, and asks no model."""

@@ -48,7 +48,15 @@ class HttpCheck(Worker):
 
     name = "http-check"
 
-    @action(changes=False, repeat="safe", timeout=330, typical=2, criteria=EXPECTED)
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=330,
+        typical=2,
+        criteria=EXPECTED,
+        says="*Check* {endpoint}",
+        planning=True,
+    )
     def check_http(self, params: CheckParams, ctx: Context) -> Report[CheckData]:
         """Asks an HTTP endpoint once and compares its status and text."""
         origin, _ = self._origin(params, ctx)
@@ -60,7 +68,14 @@ class HttpCheck(Worker):
             return Report.failed(f"{_name(params)} {found}.", data)
         return Report.ok(f"{_name(params)} answered {answer.status} in {data.seconds:.2f} s", data)
 
-    @action(changes=False, repeat="safe", timeout=3600, typical=60, criteria=EXPECTED)
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=3600,
+        typical=60,
+        criteria=EXPECTED,
+        says="*Wait for* {endpoint}[, at most {deadline_seconds} s]",
+    )
     def wait_for_http(self, params: WaitParams, ctx: Context) -> Report[CheckData]:
         """Asks an HTTP endpoint again and again until it answers as expected or the deadline passes."""
         origin, every = self._origin(params, ctx)

@@ -43,7 +43,15 @@ class Notify(Worker):
 
     name = "notify"
 
-    @action(changes=True, timeout=330, typical=2, target="notify:{endpoint}", criteria=ACCEPTED)
+    @action(
+        changes=True,
+        timeout=330,
+        typical=2,
+        target="notify:{endpoint}",
+        criteria=ACCEPTED,
+        says="*Tell* {endpoint}[: “{message}”]",
+        leaves="{endpoint} was told",
+    )
     def send(self, params: NotifyParams, ctx: Context) -> Report[NotifyData]:
         """Posts a message to an endpoint; the text stands in the plan."""
         raw = self.entry("endpoints", params.endpoint)

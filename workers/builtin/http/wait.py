@@ -17,6 +17,12 @@ LIMIT = 3600.0
 MET: dict[str, tuple[Check, ...]] = {"condition_met": (check("met", "eq", True),)}
 
 
+UNTIL = (
+    "*Wait until* {source} has {field} {op:eq=equal to,ne=unlike,lt=below,le=at most,gt=above,ge=at least,"
+    "exists=at all,contains=containing}[ {value}][, at most {deadline_seconds} s]"
+)
+
+
 class SecondsParams(Params):
     seconds: int = Field(ge=1, le=LONGEST)
 
@@ -50,7 +56,13 @@ class Wait(Worker):
 
     name = "wait"
 
-    @action(changes=False, repeat="safe", timeout=LIMIT, typical=60)
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=LIMIT,
+        typical=60,
+        says="*Wait* {seconds} s",
+    )
     def seconds(self, params: SecondsParams, ctx: Context) -> Report[SecondsData]:
         """Waits so many seconds, by the clock of the plan."""
         began = _began(ctx)
@@ -62,7 +74,14 @@ class Wait(Worker):
                 return Report.failed(f"The wait was stopped {left:.0f} s before its end.", gone)
         return Report.ok(f"waited {params.seconds} s", SecondsData(seconds=params.seconds))
 
-    @action(changes=False, repeat="safe", timeout=LIMIT, typical=60, criteria=MET)
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=LIMIT,
+        typical=60,
+        criteria=MET,
+        says=UNTIL,
+    )
     def until(self, params: UntilParams, ctx: Context) -> Report[UntilData]:
         """Reads a value again and again until it is as wanted or the deadline passes."""
         raw = self.entry("sources", params.source)

@@ -3,9 +3,9 @@
 from typing import NoReturn
 
 from workers.base import Permanent
-from workers.builtin.kubernetes.cluster import Manifest
 from workers.builtin.kubernetes.manifests import Part, ServiceEntry, labels
 from workers.builtin.kubernetes.rollout import image_of
+from workers.builtin.shared.cluster import Manifest
 
 KEEPERS = {
     "meta.helm.sh/release-name": "Helm",

@@ -6,8 +6,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from workers.base import fingerprint
-from workers.builtin.kubernetes.cluster import Manifest
 from workers.builtin.kubernetes.manifests import ADOPTED, KEY, PREVIOUS, RESTARTED
+from workers.builtin.shared.cluster import Manifest
 
 OURS = {KEY, PREVIOUS, ADOPTED, RESTARTED}  # they name the run, not what it does
 SHOWN = 12

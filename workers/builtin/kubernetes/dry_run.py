@@ -16,7 +16,7 @@ def move(move: Move, live: Live) -> Preview:
     deploy, color = move.deploy, move.color
     if not deploy.image or move.stays(live):
         text = f"{deploy.service} on {move.environment}: everything that Signoff runs of it is scaled to 0"
-        return Preview(text, surroundings(deploy, live))
+        return Preview(text, surroundings(deploy, live), ("!scaled to 0",), live.version)
     ours = deploy.manifest(color, live, move.previous)
     made = deploy.cluster.apply(ours, dry_run=True)
     if deploy.shares and live.active == color:
@@ -32,7 +32,14 @@ def move(move: Move, live: Live) -> Preview:
         *difference("Deployment", found, made, ours),
         asked(deploy),
     ]
-    return Preview("\n".join(lines), {"deployment": basis(found, made, ours), **surroundings(deploy, live)})
+    rests = {"deployment": basis(found, made, ours), **surroundings(deploy, live)}
+    return Preview("\n".join(lines), rests, verdicts(deploy, live), live.version)
+
+
+def verdicts(deploy: Deploy, live: Live) -> tuple[str, ...]:
+    """What the card says of it. The cluster has tried it on: what it would refuse never gets here."""
+    over = ("!takes over from others",) if live.plain else ()
+    return (f"{deploy.wanted(live)} pods change", *over)
 
 
 def headline(move: Move, live: Live) -> str:
@@ -45,6 +52,12 @@ def headline(move: Move, live: Live) -> str:
 def way(move: Move, live: Live) -> str:
     """How it gets there, in a sentence."""
     color, service = move.color, move.deploy.service
+    if live.plain and move.strategy == "blue_green":
+        return (
+            f"This first time traffic cannot move by the switch alone: the Service {service}, which others "
+            f"made, chooses the pods of {color}, too, so both answer from when these are ready until the "
+            f"switch; then the Deployment {service} is scaled to 0. Later deploys move by the switch alone."
+        )
     if live.plain:
         return (
             f"Takes over from the Deployment {service}, which others made: {color} comes up beside it, both "
@@ -87,7 +100,8 @@ def surroundings(deploy: Deploy, live: Live) -> dict[str, JsonValue]:
 def unknown_previous(service: str, environment: str, live: Live) -> Preview:
     now = f"now {live.version} serves" if live.version else "now nothing serves"
     return Preview(
-        f"{service} on {environment} returns to what served before the step that this undoes; {now}"
+        f"{service} on {environment} returns to what served before the step that this undoes; {now}",
+        was=live.version,
     )
 
 
@@ -98,7 +112,9 @@ def scale(deploy: Deploy, environment: str, size: int) -> Preview:
     text = f"{deploy.service} {live.size} → {size} pods on {environment}, {tag(image_of(found))} on {color}"
     if autoscaled(found):
         text += "\nAn autoscaler sets the number of pods and may change it again."
-    return Preview(text, {"color": color, "now": live.size, "then": size, "image": image_of(found)})
+    found_ = ("!an autoscaler may change it again",) if autoscaled(found) else ("the cluster accepts it",)
+    rests: JsonValue = {"color": color, "now": live.size, "then": size, "image": image_of(found)}
+    return Preview(text, rests, found_, str(live.size))
 
 
 def restart(deploy: Deploy, environment: str) -> Preview:
@@ -111,4 +127,5 @@ def restart(deploy: Deploy, environment: str) -> Preview:
         "one after the other; none goes before a new one is ready"
     )
     lines = [text, *difference("Deployment", found, made, ours)]
-    return Preview("\n".join(lines), {"deployment": basis(found, made, ours), "color": color})
+    rests: JsonValue = {"deployment": basis(found, made, ours), "color": color}
+    return Preview("\n".join(lines), rests, (f"{live.size} pods, one after the other",))

@@ -1,8 +1,9 @@
 """Deploys services to a cluster."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -21,7 +22,7 @@ from workers.base import (
     action,
     check,
 )
-from workers.builtin.kubernetes import dry_run, strategies, upkeep
+from workers.builtin.kubernetes import dry_run, rights, strategies, upkeep
 from workers.builtin.kubernetes.inventory import Connect, connect, place, read_service
 from workers.builtin.kubernetes.manifests import Percent, color_of, tag
 from workers.builtin.kubernetes.rollout import Live, image_of
@@ -85,6 +86,8 @@ class K8sDeployer(Worker):
         target=TARGET,
         undo="rollback_service",
         criteria=HEALTHY,
+        says="*Deploy* {service} [{was} → ]*{version}* on {environment}[, {strategy:blue_green=blue-green}]",
+        leaves="{service} is {version} on {environment}",
     )
     def deploy_service(self, params: DeployParams, ctx: Context) -> Report[DeployData]:
         """Bring a version of a service live, rolling, blue-green or by a canary."""
@@ -117,7 +120,7 @@ class K8sDeployer(Worker):
     @deploy_service.preview
     def preview_deploy(self, params: DeployParams, ctx: Context) -> Preview:
         """A dry run, and what it would change."""
-        deploy = self._deploy(params, ctx)
+        deploy = self._allowed(params, ctx)
         live = deploy.read()
         return dry_run.move(self._move(deploy, params, ctx, live), live)
 
@@ -128,6 +131,8 @@ class K8sDeployer(Worker):
         typical=30,
         target=TARGET,
         criteria=HEALTHY,
+        says="*Roll back* {service} to *{to_version:previous=the version before}* on {environment}",
+        leaves="{service} is on {to_version:previous=the version before} again on {environment}",
     )
     def rollback_service(self, params: RollbackParams, ctx: Context) -> Report[DeployData]:
         """Return a service to the version it had before, or to a named one."""
@@ -142,7 +147,7 @@ class K8sDeployer(Worker):
     @rollback_service.preview
     def preview_rollback(self, params: RollbackParams, ctx: Context) -> Preview:
         """A dry run; only a few words as long as nobody knows what `previous` will be."""
-        deploy = self._deploy(params, ctx)
+        deploy = self._allowed(params, ctx)
         live = deploy.read()
         if params.to_version == "previous" and "version" not in ctx.previous:
             return dry_run.unknown_previous(params.service, params.environment, live)
@@ -156,6 +161,8 @@ class K8sDeployer(Worker):
         target=TARGET,
         undo="rollback_service",
         criteria=HEALTHY,
+        says="*Scale* {service} [from {was} ]to *{replicas} pods* on {environment}",
+        leaves="{service} has {replicas} pods on {environment}",
     )
     def scale(self, params: ScaleParams, ctx: Context) -> Report[ChangeData]:
         """Set how many pods of a service serve."""
@@ -170,9 +177,18 @@ class K8sDeployer(Worker):
     @scale.preview
     def preview_scale(self, params: ScaleParams, ctx: Context) -> Preview:
         """The number of pods now and then."""
-        return dry_run.scale(self._deploy(params, ctx), params.environment, params.replicas)
+        return dry_run.scale(self._allowed(params, ctx), params.environment, params.replicas)
 
-    @action(changes=True, repeat="safe", timeout=600, typical=60, target=TARGET, criteria=HEALTHY)
+    @action(
+        changes=True,
+        repeat="safe",
+        timeout=600,
+        typical=60,
+        target=TARGET,
+        criteria=HEALTHY,
+        says="*Restart* {service} on {environment}",
+        leaves="{service} was restarted on {environment}",
+    )
     def restart(self, params: StatusParams, ctx: Context) -> Report[ChangeData]:
         """Replace the pods of a service one after the other, at the same version."""
         return upkeep.restart(self._deploy(params, ctx), params.environment, ctx)
@@ -180,9 +196,16 @@ class K8sDeployer(Worker):
     @restart.preview
     def preview_restart(self, params: StatusParams, ctx: Context) -> Preview:
         """A dry run of the same pods once more."""
-        return dry_run.restart(self._deploy(params, ctx), params.environment)
+        return dry_run.restart(self._allowed(params, ctx), params.environment)
 
-    @action(changes=False, repeat="safe", timeout=60, typical=2)
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=60,
+        typical=2,
+        says="*Look at* {service} on {environment}",
+        planning=True,
+    )
     def rollout_status(self, params: StatusParams, ctx: Context) -> Report[StatusData]:
         """Say which version of a service is live and how many of its pods are ready."""
         return upkeep.status(self._deploy(params, ctx), params.environment)
@@ -211,6 +234,27 @@ class K8sDeployer(Worker):
         color = color_of(part) if part else strategies.way_back(live, image)
         strategy: Strategy = "rolling" if color == live.active else "blue_green"
         return Move(deploy, params.environment, strategy, color, previous(live, ctx.key), ctx.scratch)
+
+    def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Each namespace that a service of the inventory lives in, with all rights that a change needs."""
+        seen: set[tuple[str, str]] = set()
+        for name, raw in self.inventory.get("services", {}).items():
+            entry = read_service(name, raw)
+            home = self.entry("clusters", entry.cluster)
+            for environment in home.get("namespaces") or {entry.environment: entry.namespace}:
+                spot = (entry.cluster, place(name, environment, entry, home))
+                if spot not in seen:
+                    seen.add(spot)
+                    yield f"cluster {spot[0]}, namespace {spot[1]}", partial(self._try, home, *spot)
+
+    def _try(self, home: dict[str, Any], cluster: str, namespace: str) -> None:
+        rights.demand(self.connect(cluster, home, namespace), namespace)
+
+    def _allowed(self, params: StatusParams, ctx: Context) -> Deploy:
+        """For a preview: refused where the change or its way back would be."""
+        deploy = self._deploy(params, ctx)
+        rights.demand(deploy.cluster, deploy.namespace)
+        return deploy
 
     def _deploy(self, params: StatusParams, ctx: Context) -> Deploy:
         entry = read_service(params.service, self.entry("services", params.service))

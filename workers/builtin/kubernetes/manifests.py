@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workers.builtin.kubernetes.cluster import Manifest
+from workers.builtin.shared.cluster import Manifest
 
 Color = Literal["blue", "green"]
 Part = Literal["blue", "green", "blue-canary", "green-canary"]

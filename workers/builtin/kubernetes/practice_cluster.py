@@ -6,7 +6,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from workers.base import Permanent, Transient
-from workers.builtin.kubernetes.cluster import Manifest, Operations
+from workers.builtin.shared.cluster import Manifest, Operations
 
 
 class PracticeCluster:
@@ -33,6 +33,11 @@ class PracticeCluster:
 
     def logs(self, pod: str, container: str, *, lines: int) -> str:
         return cast("str", self._ask("logs", pod=pod, lines=lines))
+
+    def may(self, verb: str, group: str, resource: str, part: str) -> bool:
+        """It has no access rules; but it must be there."""
+        self.find("Pod", {})
+        return True
 
     def _ask(self, verb: str, **arguments: Any) -> Any:
         # Not urllib: it would send a loopback address through the proxy that the environment names.

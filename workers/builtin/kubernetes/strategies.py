@@ -11,7 +11,6 @@ from typing import Literal
 
 from workers.base import Permanent, Transient
 from workers.builtin.kubernetes import images, manifests, rollout, smoke
-from workers.builtin.kubernetes.cluster import Manifest
 from workers.builtin.kubernetes.manifests import (
     ADOPTED,
     CANARIES,
@@ -26,6 +25,8 @@ from workers.builtin.kubernetes.manifests import (
 )
 from workers.builtin.kubernetes.rollout import Live, image_of, note
 from workers.builtin.kubernetes.watch import Stuck, Watch
+from workers.builtin.shared import deployments
+from workers.builtin.shared.cluster import Manifest
 
 Strategy = Literal["rolling", "blue_green", "canary"]
 OUTAGES = (1.0, 2.0, 4.0)  # seconds to wait before each further try
@@ -228,7 +229,7 @@ class Deploy(Watch):
         """Is nothing of this deploy left to do?"""
         return (
             live.active == color
-            and rollout.progress(live.deployments[color]).state == "done"
+            and deployments.progress(live.deployments[color]).state == "done"
             and live.replicas(color) >= self.entry.replicas
             and not self.leftovers(live, color)
             and self.astray(color, self.entry.replicas) is None

@@ -5,12 +5,13 @@ import time
 from pydantic import BaseModel
 
 from workers.base import Context, Permanent, Report
-from workers.builtin.kubernetes import manifests, rollout
-from workers.builtin.kubernetes.cluster import Manifest
+from workers.builtin.kubernetes import manifests
 from workers.builtin.kubernetes.manifests import ADOPTED, KEY, PREVIOUS, RESTARTED, Color
 from workers.builtin.kubernetes.rollout import Live, image_of, note
 from workers.builtin.kubernetes.sentences import kept_log
 from workers.builtin.kubernetes.strategies import Deploy
+from workers.builtin.shared import deployments
+from workers.builtin.shared.cluster import Manifest
 
 
 class StatusData(BaseModel):
@@ -32,7 +33,7 @@ def status(deploy: Deploy, environment: str) -> Report[StatusData]:
     data = StatusData(**seen(deploy, live))
     if live.serving is None:
         return Report.ok(f"{deploy.service} is not deployed on {environment}", data)
-    state = rollout.progress(live.serving)
+    state = deployments.progress(live.serving)
     rest = "" if state.state == "done" else f"; rollout {state.state}: {state.text}"
     trials = sum(live.replicas(part) for part in manifests.CANARIES.values())
     who = data.color or f"the Deployment {deploy.service}, made by others,"
@@ -45,7 +46,7 @@ def status(deploy: Deploy, environment: str) -> Report[StatusData]:
 
 def seen(deploy: Deploy, live: Live) -> dict[str, object]:
     found = live.serving
-    well = found is not None and rollout.progress(found).state == "done" and live.size > 0
+    well = found is not None and deployments.progress(found).state == "done" and live.size > 0
     return {
         "service": deploy.service,
         "version": live.version,

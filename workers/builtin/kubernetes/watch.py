@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 from workers.base import Permanent, Redactor, Transient
 from workers.builtin.kubernetes import adoption, rollout
-from workers.builtin.kubernetes.cluster import Cluster, Manifest
 from workers.builtin.kubernetes.manifests import CANARIES, PARTS, TRACK, Color, Part, ServiceEntry, labels
-from workers.builtin.kubernetes.rollout import Live, Trouble
+from workers.builtin.kubernetes.rollout import Live
+from workers.builtin.shared import deployments
+from workers.builtin.shared.cluster import Cluster, Manifest
+from workers.builtin.shared.deployments import Trouble
 from workers.commands.output import plain
 
 GRACE = 30.0  # beyond the cluster's own deadline, for the controllers to say so
@@ -85,14 +87,14 @@ class Watch:
         found = self.cluster.get("Deployment", f"{self.service}-{part}")
         if found is None:
             raise Stuck(f"Somebody deleted the Deployment {self.service}-{part}")
-        state = rollout.progress(found)
+        state = deployments.progress(found)
         if state.state == "done":
             return None
         pods = self.newest_pods(found, part)
-        if cause := rollout.trouble(pods):
+        if cause := deployments.trouble(pods):
             raise self.told(cause)
         if state.state == "failed":
-            raise Stuck(state.text + rollout.unplaced(pods))
+            raise Stuck(state.text + deployments.unplaced(pods))
         return state.text
 
     def told(self, cause: Trouble) -> Stuck:
@@ -106,8 +108,10 @@ class Watch:
         return Stuck(cause.text + (f", which last said: {' / '.join(last)}" if last else ""), log)
 
     def newest_pods(self, found: Manifest, part: Part) -> list[Manifest]:
-        mark = rollout.newest(found, self.cluster.find("ReplicaSet", labels(self.service, part)))
-        return self.cluster.find("Pod", {**labels(self.service, part), rollout.HASH: mark}) if mark else []
+        mark = deployments.newest(found, self.cluster.find("ReplicaSet", labels(self.service, part)))
+        return (
+            self.cluster.find("Pod", {**labels(self.service, part), deployments.HASH: mark}) if mark else []
+        )
 
     def astray(self, color: Color, size: int, *, trial: bool = False) -> str | None:
         """Traffic that does not yet reach exactly the pods of this colour; its canary only during a trial."""

@@ -1,1 +1,1 @@
-"""What several built-in workers use: inventory entries, HTTP origins, values out of JSON. No worker."""
+"""What several built-in workers use: inventory entries, HTTP origins, a cluster's client. No worker."""

@@ -44,6 +44,7 @@ class TestRunner(Worker):
             "all_tests_pass": (check("failed", "eq", 0), check("errors", "eq", 0), check("passed", "gt", 0)),
             "no_flaky_tests": (check("flaky", "eq", 0),),
         },
+        says="*Run {test_suite:full=all} tests* on {environment}[, version {version}]",
     )
     def run_tests(self, params: TestParams, ctx: Context) -> Report[TestData]:
         """Runs a test suite and counts what passed and failed; nothing that ran nothing is green."""
@@ -62,7 +63,8 @@ class TestRunner(Worker):
             inside = f" in {suite.directory}" if suite.directory else ""
             where = f"{inside} in a clean checkout of {suite.repository} at {ref}".strip()
         text = f"Runs `{suite.line()}` {where}, for {params.environment}; at most {suite.timeout:.0f} s."
-        return Preview(text + (" What fails is run once more." if suite.reruns else ""))
+        text += " What fails is run once more." if suite.reruns else ""
+        return Preview(text)
 
     def hint(self, table: str, name: str) -> str:
         """Where this suite may run and which versions it takes; "" when its entry cannot be used."""

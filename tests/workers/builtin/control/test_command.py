@@ -11,7 +11,7 @@ import pytest
 from storage.contract.spec import holds
 from tests.support.scratch import context
 from workers.base import Permanent, Report
-from workers.builtin.control.command import Command, CommandParams
+from workers.builtin.control.command import Command, CommandParams, SoFar
 from workers.commands.leftovers import working
 from workers.registry import Registry
 
@@ -297,3 +297,36 @@ def test_a_command_that_says_nothing_for_too_long_is_ended(tmp_path: Path) -> No
 
     assert report.status == "failed"
     assert report.summary.startswith("rotate failed: on (it printed nothing for too long; ended after ")
+
+
+def test_a_running_command_tells_its_last_line_and_for_how_long_it_has_run(tmp_path: Path) -> None:
+    told, passed = list[str](), [0.0]
+    so_far = SoFar(context(tmp_path, progress=told.append), lambda: passed[0])
+    for at, line in [(1.0, "fetching"), (9.0, ""), (12.0, ""), (14.0, "  compiling  a\t b "), (200.0, "")]:
+        passed[0] = at
+        so_far.hear(line)
+        so_far.look()
+
+    assert told == ["0 s: fetching", "10 s: fetching", "10 s: compiling a b", "3 min: compiling a b"]
+
+
+def test_a_command_that_prints_nothing_still_tells_how_long_it_has_run(tmp_path: Path) -> None:
+    told, passed = list[str](), [0.0]
+    so_far = SoFar(context(tmp_path, progress=told.append), lambda: passed[0])
+    for second in range(0, 180, 5):
+        passed[0] = second
+        so_far.look()
+
+    assert told == ["10 s", "20 s", "30 s", "40 s", "50 s", "1 min", "2 min"]
+
+
+def test_what_a_command_prints_is_its_progress_without_its_secrets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ROTATE_TOKEN", "s3cret-s3cret")
+    told = list[str]()
+    entry = {"argv": script(tmp_path, "echo got $TOKEN"), "secrets_env": {"TOKEN": "ROTATE_TOKEN"}}
+    worker = Command({"commands": {"rotate": entry}})
+    Command.run_command.run(worker, CommandParams(command="rotate"), context(tmp_path, progress=told.append))
+
+    assert told == ["0 s: got [hidden]"]

@@ -9,9 +9,9 @@ from tests.support.cluster.control_plane import until
 from tests.support.cluster.deploy_crash import neighbour
 from tests.support.cluster.deploy_site import Crash, Site, Watched, sampling
 from workers.base import Permanent, Report, Transient, Verdict
-from workers.builtin.kubernetes.cluster import Cluster
 from workers.builtin.kubernetes.inventory import connect
 from workers.builtin.kubernetes.k8s_deployer import DeployParams, K8sDeployer
+from workers.builtin.shared.cluster import Cluster
 
 pytest_plugins = ("tests.support.cluster.fixtures",)
 REAL = [pytest.param("kubernetes", marks=pytest.mark.k8s)]

@@ -8,8 +8,8 @@ from tests.support.cluster.control_plane import until
 from tests.support.cluster.deploy_site import Crash, Site, Watched, sampling
 from tests.support.cluster.witness import watching
 from workers.base import Permanent
-from workers.builtin.kubernetes.cluster import PATHS, Manifest
-from workers.builtin.kubernetes.rollout import progress
+from workers.builtin.shared.cluster import PATHS, Manifest
+from workers.builtin.shared.deployments import progress
 
 pytest_plugins = ("tests.support.cluster.fixtures",)
 REAL = [pytest.param("kubernetes", marks=pytest.mark.k8s)]

@@ -1,6 +1,7 @@
-"""What a deployer asks of a cluster: six verbs over plain dicts, and the real cluster behind them."""
+"""What a deployer asks of a cluster: seven verbs over plain dicts, and the real cluster behind them."""
 
 import json
+import os
 from typing import Any, NoReturn, Protocol
 
 import urllib3
@@ -41,6 +42,9 @@ class Cluster(Protocol):
 
     def logs(self, pod: str, container: str, *, lines: int) -> str:
         """The last lines of a container: of the run that ended, if there was one."""
+
+    def may(self, verb: str, group: str, resource: str, part: str) -> bool:
+        """Whether the cluster's access rules let us do this in the namespace."""
 
 
 class KubernetesCluster:
@@ -100,6 +104,16 @@ class KubernetesCluster:
         except Permanent:  # no run of it has ended yet
             return self._text("GET", path, query=query)
 
+    def may(self, verb: str, group: str, resource: str, part: str) -> bool:
+        asked = {"namespace": self.namespace, "verb": verb, "group": group, "resource": resource}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": asked | ({"subresource": part} if part else {})},
+        }
+        path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+        return bool((self.call("POST", path, review) or {})["status"]["allowed"])
+
     def _path(self, kind: str, name: str = "") -> str:
         return PATHS[kind].format(self.namespace) + (f"/{name}" if name else "")
 
@@ -155,6 +169,25 @@ class KubernetesCluster:
             raise Permanent(f"The cluster's certificate is not accepted: {error.reason}") from error
         except urllib3.exceptions.HTTPError as error:
             raise Transient(f"The cluster does not answer ({type(error).__name__}).") from error
+
+
+def real_cluster(name: str, home: dict[str, Any], namespace: str) -> KubernetesCluster:
+    """The cluster that an entry of `[inventory.clusters.*]` with kind = "kubernetes" stands for."""
+    if home.get("in_cluster") is True:
+        return KubernetesCluster(namespace=namespace, in_cluster=True)
+    return KubernetesCluster(
+        namespace=namespace, kubeconfig=kubeconfig(name, home), context=home.get("context")
+    )
+
+
+def kubeconfig(name: str, home: dict[str, Any]) -> str | None:
+    """The file that the entry names; None for the usual place, but only when it names none."""
+    variable = home.get("kubeconfig_env")
+    if variable and not os.environ.get(variable):
+        raise Permanent(
+            f"[inventory.clusters.{name}] reads its kubeconfig from {variable}, which is not set."
+        )
+    return os.environ[variable] if variable else home.get("kubeconfig")
 
 
 def refuse(method: str, path: str, status: int, after: str | None, text: str) -> NoReturn:

@@ -7,9 +7,9 @@ import yaml
 from kubernetes.config import incluster_config
 
 from workers.base import Permanent, Transient
-from workers.builtin.kubernetes.cluster import KubernetesCluster, refuse
 from workers.builtin.kubernetes.inventory import connect, place
 from workers.builtin.kubernetes.manifests import ServiceEntry
+from workers.builtin.shared.cluster import KubernetesCluster, refuse
 
 pytest_plugins = ("tests.support.cluster.fixtures",)
 

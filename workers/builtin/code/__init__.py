@@ -1,0 +1,1 @@
+"""The fleet: agents draft changes in boxes, a queue integrates them, one worker publishes."""

@@ -1,0 +1,1 @@
+"""code-agent: one subtask, drafted by a model and judged by code."""

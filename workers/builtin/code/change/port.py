@@ -1,0 +1,55 @@
+"""What a driver is: somebody who works in a folder when spoken to, and says when and why it stopped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+from workers.builtin.code.ground.acceptance import Verdict
+from workers.builtin.code.ground.repository import Entry, Model
+from workers.builtin.code.ground.subtasks import Subtask
+
+Why = Literal["finished", "turns", "time", "repetition", "money", "refusal"]  # never “success”
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that an agent gets: no repository, no credential, no word of the plan."""
+
+    subtask: Subtask
+    entry: Entry
+    model: Model
+    place: Path
+    tried: str  # what was tried before, in two lines
+    tests: Callable[[], Verdict]
+    told: Callable[[str], None]
+    cancelled: Callable[[], bool]
+    clock: Callable[[], float]
+
+
+@dataclass
+class Spent:
+    """What a conversation has cost so far."""
+
+    usd: float = 0.0
+    input: int = 0
+    output: int = 0
+    calls: int = 0
+
+
+@dataclass
+class Ended:
+    """Why an agent stopped. Whether it did its work is for the tests to say."""
+
+    why: Why
+    said: str = ""
+    spent: Spent = field(default_factory=Spent)
+
+
+class Agent(Protocol):
+    """A conversation in a folder. API trouble is raised as Transient, and is nobody's fault."""
+
+    spent: Spent
+
+    def say(self, text: str) -> Ended:
+        """Say this to it, and wait until it stops."""

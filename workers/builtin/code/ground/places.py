@@ -1,0 +1,57 @@
+"""A folder for each agent, and none that a dead one left behind."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from os import cpu_count
+from pathlib import Path
+from threading import BoundedSemaphore
+
+from workers.base import Context, fingerprint
+from workers.builtin.code.ground.repository import Entry
+from workers.commands.leftovers import engine, gone, sweep
+
+MARK = "engine"
+tests_at_once = BoundedSemaphore(max(cpu_count() or 1, 1))  # an agent waits; its tests compute
+
+
+@contextmanager
+def place_of(entry: Entry, ctx: Context) -> Iterator[Path]:
+    """A folder of this attempt alone, removed at its end."""
+    sweep_places(entry)
+    home = entry.pool.absolute() / "work" / fingerprint(ctx.key)[:16]
+    sweep(ctx.key)
+    shutil.rmtree(home, ignore_errors=True)
+    home.mkdir(parents=True)
+    (home / MARK).write_text(engine())
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def sweep_places(entry: Entry) -> int:
+    """Remove what killed processes left; how many folders that were."""
+    left = [mark.parent for mark in (entry.pool / "work").glob(f"*/{MARK}") if gone(_text(mark))]
+    for home in left:
+        shutil.rmtree(home, ignore_errors=True)
+    for index in entry.pool.glob("index-*") if left else ():
+        if not _recent(index):
+            index.unlink(missing_ok=True)
+    return len(left)
+
+
+def _recent(file: Path) -> bool:
+    import time
+
+    try:
+        return time.time() - file.stat().st_mtime < 600
+    except OSError:
+        return True
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:
+        return ""

@@ -1,0 +1,48 @@
+"""The ladder of one subtask, remembered between attempts: trouble of the API uses up no rung."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from workers.base import fingerprint
+from workers.builtin.code.ground.repository import Model
+
+AGAIN = 2  # conversations with each model
+
+
+class Rungs:
+    """How often a subtask was red, and in two lines what was tried."""
+
+    def __init__(self, pool: Path, key: str, models: int) -> None:
+        self._file, self._models = pool / "rungs" / f"{fingerprint(key)[:16]}.json", models
+        self._tried: list[str] = []
+        with suppress(OSError, ValueError):
+            self._tried = [str(line) for line in json.loads(self._file.read_text())]
+
+    def model(self, models: Sequence[Model]) -> Model:
+        """Cheap first; a dearer one when that came to nothing."""
+        return models[min(len(self._tried) // AGAIN, len(models) - 1)]
+
+    def said(self) -> str:
+        return "\n".join(line[:200] for line in self._tried[-2:])
+
+    def note(self, why: str) -> None:
+        self._tried.append(why)
+        self._write()
+
+    def left(self, *, skip: bool = False) -> bool:
+        """Whether there is a rung before a person; after a refusal, the next one is another model."""
+        if skip:
+            self._tried += ["refused"] * (-len(self._tried) % AGAIN)
+            self._write()
+        return len(self._tried) < AGAIN * self._models
+
+    def forget(self) -> None:
+        self._file.unlink(missing_ok=True)
+
+    def _write(self) -> None:
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        draft = self._file.with_suffix(".partial")
+        draft.write_text(json.dumps(self._tried))
+        draft.replace(self._file)
