@@ -1,0 +1,1 @@
+"""Many agents at once through the product, with faults that it does not know, and kills."""
