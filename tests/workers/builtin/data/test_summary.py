@@ -11,7 +11,7 @@ from tests.support.fake_model import KEY, FakeModel, Reply, fails, says
 from tests.support.scratch import at
 from workers.base import Permanent, Transient
 from workers.builtin.data import model
-from workers.builtin.data.summary import MOST, SummariseParams, Summary
+from workers.builtin.data.summary import MOST, SummariseParams, Summary, material
 
 ROWS = [{"service": "auth", "errors": 25}, {"service": "mail", "errors": 4}, {"service": "auth", "errors": 1}]
 COMPARED = [
@@ -159,6 +159,22 @@ def test_a_secret_of_the_workers_does_not_reach_the_model(
 
     assert "correct-horse-battery" not in json.dumps(fake.requests)
     assert "login with" in json.dumps(fake.requests)
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "seen", "whole"),
+    [
+        ([{"n": 1}, {"n": 2}], "three\nfour", '{"n": 1}\n{"n": 2}\nthree\nfour', True),
+        ([], "one\ntwo", "one\ntwo", True),
+        ([], "x" * (MOST - 1), "x" * (MOST - 1), True),
+        ([], "x" * MOST, "x" * MOST, False),
+        ([], "one\n" + "x" * MOST, "one", False),
+        ([], "x" * (MOST - 5) + "\nabc", "x" * (MOST - 5) + "\nabc", True),
+        ([], "x" * (MOST - 5) + "\nabcd", "x" * (MOST - 5), False),
+    ],
+)
+def test_a_model_sees_every_whole_line_that_fits(rows: Any, text: str, seen: str, whole: bool) -> None:
+    assert material(rows, text) == (seen, whole)
 
 
 @pytest.mark.model

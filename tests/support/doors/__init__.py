@@ -1,0 +1,1 @@
+"""What tests of the doors for machines share: asks, fakes of providers, hostile servers."""
