@@ -1,0 +1,289 @@
+"""What the API promises, in models of its own; made from views by pure functions."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from bot.cards.face.lines import subject, title
+from bot.cards.phrases import standing
+from storage.board.happenings import Happening
+from storage.board.lines import PlanLine
+from storage.board.sums import Sums
+from storage.database.tables import Approval, Process
+from storage.reading.plan_view import PlanView, StepView
+
+
+class Out(BaseModel):
+    """Closed: a field that is not here is not promised."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PlanBrief(Out):
+    """A plan as a line of the list."""
+
+    id: int
+    state: str
+    outcome: str
+    wish: str
+    requester: str
+    channel: str
+    created_at: datetime
+
+
+class PlanList(Out):
+    """One page, newest first; `before` fetches the next one, and is 0 on the last."""
+
+    plans: list[PlanBrief]
+    before: int
+
+
+class StepOut(Out):
+    """One step: what it does, and how it stands."""
+
+    id: str
+    number: int
+    worker: str
+    action: str
+    title: str
+    parameters: dict[str, Any]
+    depends_on: list[str]
+    state: str
+    undo: bool
+    attempt: int
+    progress: str
+    summary: str
+    not_before: datetime | None
+    not_after: datetime | None
+    started_at: datetime | None
+    ended_at: datetime | None
+
+
+class ApprovalOut(Out):
+    """One person's yes to exactly one digest."""
+
+    user: str
+    digest: str
+    factor: str
+    policy: str
+    at: datetime
+
+
+class PlanPage(Out):
+    """One plan, whole."""
+
+    id: int
+    state: str
+    outcome: str
+    standing: str
+    title: str
+    wish: str
+    reason: str
+    requester: str
+    channel: str
+    created_at: datetime
+    revision: int
+    digest: str
+    risk: str
+    needed: int
+    approvers: list[str]
+    authors: list[str]
+    approvals: list[ApprovalOut]
+    policy: str
+    expires_at: datetime | None
+    cost_usd: float
+    steps: list[StepOut]
+
+
+class EventOut(Out):
+    """One event of a plan's journal."""
+
+    seq: int
+    at: datetime
+    verb: str
+    actor: str
+    data: dict[str, Any]
+    hash: str
+
+
+class EventList(Out):
+    """A plan's journal, oldest first."""
+
+    plan: int
+    events: list[EventOut]
+
+
+class ProcessOut(Out):
+    """A process, and its last sign of life."""
+
+    name: str
+    kind: str
+    release: str
+    alive: bool
+    started_at: datetime
+    seen_at: datetime
+    steps: int
+
+
+class ProcessList(Out):
+    processes: list[ProcessOut]
+
+
+class LaneOut(Out):
+    """A plan's time on the night's axis; of a private one neither number nor words."""
+
+    plan: int | None
+    title: str
+    environment: str
+    start: datetime
+    usual_end: datetime
+    long_end: datetime
+
+
+class TonightOut(Out):
+    """What is planned between two moments."""
+
+    start: datetime
+    end: datetime
+    lanes: list[LaneOut]
+
+
+class RungOut(Out):
+    plans: int
+    lost_seconds: float | None = Field(description="median time from the first failure until it went on")
+
+
+class FiguresOut(Out):
+    """Sums over the plans that ended in a time, as far as who asks may see them."""
+
+    since: datetime | None
+    until: datetime
+    plans: int
+    outcomes: dict[str, int]
+    failed_on_the_way: int
+    recovered: int
+    rungs: dict[str, RungOut]
+    asked_people: int
+    approved: int
+    rejected: int
+    expired: int
+    abandoned: int
+    edited: int
+    approvals: int
+    approvals_unopened: int
+    approve_seconds: float | None = Field(description="median")
+    approve_p95_seconds: float | None
+    approve_longest: float | None
+    usd: float
+
+
+class Problem(Out):
+    """What went wrong (RFC 9457)."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+
+
+def brief_out(line: PlanLine) -> PlanBrief:
+    return PlanBrief(
+        id=line.id,
+        state=line.state,
+        outcome=line.outcome,
+        wish=line.text,
+        requester=line.requester,
+        channel=line.channel,
+        created_at=line.created_at,
+    )
+
+
+def plan_out(view: PlanView, given: list[Approval], now: datetime) -> PlanPage:
+    return PlanPage(
+        id=view.id,
+        state=view.state,
+        outcome=view.outcome,
+        standing=standing(view, now),
+        title=subject(view),
+        wish=view.text,
+        reason=view.reason,
+        requester=view.requester,
+        channel=view.channel,
+        created_at=view.created_at,
+        revision=view.revision,
+        digest=view.digest,
+        risk=view.risk,
+        needed=view.needed,
+        approvers=list(view.approvers),
+        authors=list(view.authors),
+        policy=view.policy,
+        approvals=[
+            ApprovalOut(user=one.user, digest=one.digest, factor=one.factor, policy=one.policy, at=one.at)
+            for one in given
+        ],
+        expires_at=view.expires_at,
+        cost_usd=view.spent,
+        steps=[step_out(view, number, step) for number, step in enumerate(view.steps, 1)],
+    )
+
+
+def step_out(view: PlanView, number: int, step: StepView) -> StepOut:
+    return StepOut(
+        id=step.spec.id,
+        number=number,
+        worker=step.spec.worker,
+        action=step.spec.action,
+        title=title(view, step.spec),
+        parameters=step.spec.parameters,
+        depends_on=list(step.spec.depends_on),
+        state=step.state,
+        undo=step.undo,
+        attempt=step.attempt,
+        progress=step.progress,
+        summary=step.report.summary if step.report else "",
+        not_before=step.not_before,
+        not_after=step.not_after,
+        started_at=step.started_at,
+        ended_at=step.ended_at,
+    )
+
+
+def event_out(one: Happening) -> EventOut:
+    return EventOut(seq=one.seq, at=one.at, verb=one.verb, actor=one.actor, data=one.data, hash=one.hash)
+
+
+def process_out(one: Process, *, alive: bool, steps: int) -> ProcessOut:
+    return ProcessOut(
+        name=one.name,
+        kind=one.kind,
+        release=one.release,
+        alive=alive,
+        started_at=one.started_at,
+        seen_at=one.seen_at,
+        steps=steps,
+    )
+
+
+def figures_out(sums: Sums, since: datetime | None, until: datetime) -> FiguresOut:
+    return FiguresOut(
+        since=since,
+        until=until,
+        plans=sums.ended,
+        outcomes=sums.outcomes,
+        failed_on_the_way=sums.troubled,
+        recovered=sums.recovered,
+        rungs={rung: RungOut(plans=count, lost_seconds=lost) for rung, (count, lost) in sums.rungs.items()},
+        asked_people=sums.wanted,
+        approved=sums.approved,
+        rejected=sums.rejected,
+        expired=sums.expired,
+        abandoned=sums.abandoned,
+        edited=sums.edited,
+        approvals=sums.approvals,
+        approvals_unopened=sums.unopened,
+        approve_seconds=sums.waited(50),
+        approve_p95_seconds=sums.waited(95),
+        approve_longest=max(sums.waits, default=None),
+        usd=round(sums.usd, 6),
+    )

@@ -1,0 +1,199 @@
+"""What each page needs, gathered from the rows for one person: everything passes their scope."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.board.names import Names
+from bot.board.pages.figures import FiguresFacts
+from bot.board.pages.now import NowFacts, Vital
+from bot.board.pages.plans import PlansFacts
+from bot.board.pages.processes import Holding, ProcessesFacts
+from bot.board.pages.tonight import Held, TonightFacts
+from bot.board.parts.lanes import Scale
+from bot.board.parts.telling import Telling
+from bot.board.parts.times import Now, brief
+from bot.board.remember import Remembered
+from bot.board.scope import Scope
+from bot.cards.blocks import permalink
+from bot.cards.face.lines import subject
+from bot.times.windows import next_opening
+from storage.audit.export import last_checkpoint
+from storage.board.lines import PAGE, Filter, PlanLine
+from storage.board.spans import Span
+from storage.board.sums import Sums
+from storage.config import SignoffConfig, local
+from storage.contract.states import BUSY, StepState
+from storage.errors import BadTime, SignoffError
+from storage.looking import Looking
+from storage.reading.plan_view import PlanView
+
+MORNING = 6  # o'clock, when the night is over
+OPEN = 150  # open plans that are looked at
+NIGHT = (timedelta(hours=22), timedelta(hours=8))  # from when in the evening, for how long
+LATE = 60.0  # seconds that a message may take to Slack
+SUBJECTS = 30  # ended plans whose title is made; the others say the wish
+
+
+@dataclass
+class Desk:
+    """The rows, names and configuration, and what was found out lately."""
+
+    store: Looking
+    names: Names
+    config: SignoffConfig
+    state: Path
+    site: str
+    minute: Remembered = field(default_factory=lambda: Remembered(60.0))
+    views: Remembered = field(default_factory=lambda: Remembered(300.0, 2000))
+
+    @property
+    def now(self) -> Now:
+        return Now(self.store.clock(), self.config.zone)
+
+    def telling(self, views: Iterable[PlanView]) -> Telling:
+        found = [*views]
+        actions = {(step.spec.worker, step.spec.action) for view in found for step in view.steps}
+        known = {action: span for action in actions for span in self.span(action)}
+        since = self.store.latest([view.id for view in found])
+        made = self.minute.get(("contracts",), self.store.contracts)
+        contracts = {(one.worker, one.action): one for one in made}
+        return Telling(self.now, self.names.who, self.names.where, self.slack, known, since, contracts)
+
+    def span(self, action: tuple[str, str]) -> list[Span]:
+        """How long it takes, once it ran often enough."""
+        return [*self.minute.get(("span", action), lambda: self.store.spans([action])).values()]
+
+    def slack(self, view: PlanView) -> str:
+        return permalink(self.site, view.channel, view.card)
+
+    def view(self, line: PlanLine) -> PlanView:
+        """As it stands: what has not moved is read once."""
+        return self.views.get((line.id, line.version), lambda: self.store.view(line.id))
+
+    def open(self, scope: Scope) -> tuple[list[PlanView], list[PlanView]]:
+        """Open plans, oldest first: those that they see, and the others."""
+        lines = self.store.page(Filter(state="open"), OPEN)[::-1]
+        views = [self.store.view(line.id) for line in lines]  # how far it is changes without a version
+        seen = [view for view in views if scope.sees(view)]
+        return seen, [view for view in views if view not in seen]
+
+    def today(self) -> datetime:
+        there = local(self.store.clock(), self.config.zone)
+        return there.replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
+
+    def now_page(self, scope: Scope) -> tuple[NowFacts, Telling]:
+        seen, _ = self.open(scope)
+        lines = scope.pick(self.store.ended(self.today()), lambda line: line.id)
+        ended = [(line, self.subject(line) if n < SUBJECTS else line.text) for n, line in enumerate(lines)]
+        facts = NowFacts(seen, ended, self.sums(scope, 7), self.vitals())
+        return facts, self.telling(seen)
+
+    def subject(self, line: PlanLine) -> str:
+        return subject(self.view(line))
+
+    def plans_page(self, scope: Scope, wanted: Filter) -> tuple[PlansFacts, Telling]:
+        found = self.store.page(wanted)
+        lines = scope.pick(found[:PAGE], lambda line: line.id)
+        older = found[PAGE - 1].id if len(found) > PAGE else 0
+        return PlansFacts(lines, wanted, older, {}), self.telling([])
+
+    def tonight_page(self, scope: Scope, offset: int) -> tuple[TonightFacts, Telling]:
+        scale = self.night(offset)
+        seen, hidden = self.open(scope)
+        past = scope.pick(self.store.ended(scale.start, 200), lambda line: line.id)
+        views = [*seen, *(self.view(line) for line in past)]
+        facts = TonightFacts(scale, views, hidden, [*self.windows(scale)], [*self.freezes()], offset)
+        return facts, self.telling([*views, *hidden])
+
+    def night(self, offset: int) -> Scale:
+        """Eight hours: the night that is, or the next one; and so many stretches of eight from there."""
+        there = local(self.store.clock(), self.config.zone)
+        midnight = there.replace(hour=0, minute=0, second=0, microsecond=0)
+        begins = midnight + NIGHT[0] - (timedelta(days=1) if there.hour < MORNING else timedelta(0))
+        start = begins.astimezone(UTC) + offset * NIGHT[1]
+        return Scale(start, start + NIGHT[1])
+
+    def windows(self, scale: Scale) -> Iterable[Held]:
+        for name, window in self.config.windows.items():
+            at = scale.start
+            while at < scale.end:
+                try:
+                    start, end = next_opening(window, at)
+                except BadTime:
+                    break
+                if start >= scale.end:
+                    break
+                yield Held(name, start, end, window.environments)
+                at = end + timedelta(seconds=1)
+
+    def freezes(self) -> Iterable[Held]:
+        for name, freeze in self.config.freezes.items():
+            yield Held(name, freeze.since, freeze.until, freeze.environments)
+
+    def sums(self, scope: Scope, days: int) -> Sums:
+        """Remembered for a minute: nobody counts faster than that."""
+        now = self.store.clock()
+        since = now - timedelta(days=days)
+
+        def find() -> Sums:
+            until = now + timedelta(minutes=1)
+            reach = scope.reach(lambda mine: self.store.elsewhere(since, until, mine))
+            return self.store.sums(since, until, reach)
+
+        return self.minute.get(("sums", scope.actor.user, days), find)
+
+    def figures_page(self, scope: Scope, days: int) -> tuple[FiguresFacts, Telling]:
+        since = self.store.clock() - timedelta(days=days)
+        spans = self.minute.get(("spans",), lambda: self.store.spans(self.store.actions()))
+        calls = self.minute.get(("calls", days), lambda: self.store.spending(since)) if scope.all else []
+        return FiguresFacts(self.sums(scope, days), days, since, spans, calls), self.telling([])
+
+    def processes_page(self, scope: Scope) -> tuple[ProcessesFacts, Telling]:
+        held = self.store.holdings()
+        mine = {*scope.plans([plan for _, plan, _, _ in held])}
+        holdings = [
+            Holding(
+                target if plan in mine else "", plan if plan in mine else 0, since, state == StepState.unknown
+            )
+            for target, plan, since, state in held
+        ]
+        running = self.store.owners(BUSY)
+        facts = ProcessesFacts(self.store.everybody(), running, self.store.stops(), holdings, self.vitals())
+        return facts, self.telling([])
+
+    def vitals(self) -> Sequence[Vital]:
+        now = self.store.clock()
+        alive = [one for one in self.store.everybody() if now - one.seen_at < timedelta(seconds=30)]
+        workers = sum(one.kind == "workers" for one in alive)
+        running = sum(self.store.owners({StepState.running}).values())
+        oldest = self.store.unsent()
+        lag = max(0.0, (now - oldest).total_seconds()) if oldest else 0.0
+        said, kind = self.anchored()
+        return [
+            Vital(
+                "Workers", f"processes alive; {running} steps run", str(workers), "ok" if workers else "bad"
+            ),
+            Vital(
+                "Slack",
+                "oldest message not shown yet",
+                brief(lag) if lag else "none",
+                "ok" if lag < LATE else "ask",
+            ),
+            Vital("Journal", said, "anchored" if kind == "ok" else "not anchored", kind),
+        ]
+
+    def anchored(self) -> tuple[str, str]:
+        """When the journal was last anchored outside the database, as far as this machine knows."""
+
+        def find() -> tuple[str, str]:
+            try:
+                last = last_checkpoint(self.config.audit.anchor(self.state))
+            except (SignoffError, OSError) as error:
+                return str(error).partition("\n")[0], "ask"
+            if last is None:
+                return "no checkpoint lies on this machine", "ask"
+            return f"anchored at {self.now.clock(datetime.fromisoformat(last.at))}", "ok"
+
+        return self.minute.get(("anchored",), find)

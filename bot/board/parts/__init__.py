@@ -1,0 +1,1 @@
+"""What the pages are made of: states, rows, lanes, rails, the frame around them. Pure."""

@@ -1,0 +1,1 @@
+"""The board as people live it, in Chromium."""
