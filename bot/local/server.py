@@ -14,13 +14,16 @@ from aiohttp import web
 
 from bot.local.api.parts import Parts
 from bot.local.api.response_urls import ResponseUrls
+from bot.local.api.scopes import EVERY, Scopes
 from bot.local.client.person import WorkspaceClient
 from bot.local.delivery.courier import Courier
 from bot.local.delivery.payloads import event
 from bot.local.people.acts import Acts
 from bot.local.shapes import DEFAULT_BOT, DEFAULT_CHANNEL, Channel, Control, Group, Json, Member, Shortcut
+from bot.local.state.caption import Caption
 from bot.local.state.faults import Faults
 from bot.local.state.files import Files
+from bot.local.state.rates import Rates
 from bot.local.state.triggers import Triggers
 from bot.local.state.views import Views
 from bot.local.state.workspace import Workspace
@@ -56,12 +59,15 @@ class LocalSlack:
         ack_timeout: float = 3.0,
         event_spacing: Iterable[float] = (1.0, 5.0, 15.0),
         request_url: str = "",
+        scopes: Iterable[str] = EVERY,
+        rates: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._members, self._bot = tuple(members), bot
         self._channels, self._groups = tuple(channels), tuple(groups)
         self._path, self._asked_port, self._clock = path, port, clock
         self._request_url = request_url
+        self._scopes, self._rates = Scopes(scopes), rates
         self._scene = Scene(
             title, guide, tuple(suggestions), tuple(controls), tuple(commands), tuple(shortcuts)
         )
@@ -168,8 +174,9 @@ class LocalSlack:
         hooks = ResponseUrls(workspace, self.url)
         surface = SlackRoutes(parts, hooks, bot_token=self.bot_token, app_token=self.app_token)
         acts = Acts(parts, courier, hooks, commands=self._scene.commands, shortcuts=self._scene.shortcuts)
-        control = ControlApi(parts, courier, acts, live, self._scene)
-        admin = AdminApi(parts, courier, surface.calls)
+        caption = Caption(live.changed)
+        control = ControlApi(parts, courier, acts, live, self._scene, caption)
+        admin = AdminApi(parts, courier, surface.calls, caption)
         app = web.Application(
             middlewares=[AccessCheck(self.port, self.token).guard, surface.refusals],
             client_max_size=LARGEST_UPLOAD,
@@ -180,7 +187,8 @@ class LocalSlack:
 
     def _parts(self, workspace: Workspace, courier: Courier, faults: Faults) -> Parts:
         def echo(channel: Channel, inner: Json) -> None:
-            courier.echo(event(inner, workspace.bot, ext_shared=channel.is_ext_shared))
+            if self._scopes.hear(inner):
+                courier.echo(event(inner, workspace.bot, ext_shared=channel.is_ext_shared))
 
         return Parts(
             workspace=workspace,
@@ -188,6 +196,8 @@ class LocalSlack:
             files=Files(workspace.memory, self.url, workspace.bot.id),
             triggers=Triggers(faults),
             faults=faults,
+            scopes=self._scopes,
+            rates=Rates(time.monotonic, on=self._rates),
             echo=echo,
             open_link=lambda: f"ws://127.0.0.1:{self.port}/link/?ticket={courier.socket.ticket()}",
         )

@@ -10,15 +10,17 @@ TEAM_ID = "T0LOCAL"
 APP_ID = "A0LOCAL"
 BOT_ID = "B0LOCAL"
 SLACKBOT = "USLACKBOT"
+SITE = "https://local.slack.com/"
 
 
 class Refused(Exception):
-    """Slack says no: its error code, and where in the request the fault is."""
+    """Slack says no: its error code, where in the request the fault is, and what else it says."""
 
-    def __init__(self, code: str, *messages: str) -> None:
+    def __init__(self, code: str, *messages: str, **more: str) -> None:
         super().__init__(code, *messages)
         self.code = code
         self.messages = messages
+        self.more = more
 
 
 @dataclass(frozen=True)
@@ -39,16 +41,22 @@ class Member:
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel that every member has joined; with `user`, the app's direct messages with that person."""
+    """A channel; with `user`, the app's direct messages with that person."""
 
     id: str
     name: str
     topic: str = ""
     is_private: bool = False
     is_ext_shared: bool = False
+    is_pending_ext_shared: bool = False  # another organisation is invited
     is_archived: bool = False
     has_bot: bool = True
     user: str = ""
+    members: tuple[str, ...] | None = None  # who has joined; None: everybody
+
+    def has(self, user: str) -> bool:
+        """Whether this person has joined it."""
+        return self.user == user if self.user else self.members is None or user in self.members
 
     @property
     def kind(self) -> str:
@@ -89,14 +97,19 @@ def _steady() -> Json:
 
 @dataclass(frozen=True)
 class Control:
-    """A demo control. `run` answers with a sentence; `state` may override label, help, on, url, disabled."""
+    """A demo control. `run` answers with a sentence; `state` may override label, help, on, url, disabled.
+
+    `opens` is asked for an address when a link of that kind is followed, for the member who acts.
+    """
 
     id: str
     label: str
-    kind: Literal["button", "switch", "link"]
+    kind: Literal["button", "switch", "link", "opens"]
     help: str = ""
     run: Callable[[bool], Awaitable[str] | str] = _nothing
     state: Callable[[], Json] = _steady
+    lead: bool = False  # offered at the top of the page, too
+    opens: Callable[[str], Awaitable[str] | str] = str
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,12 @@
-"""chat.*, reactions.add and the reading of channels and threads."""
+"""chat.*, reactions.* and the reading of channels and threads."""
 
 import re
 
 from bot.local.api.parts import Method, Parts
 from bot.local.delivery import payloads
 from bot.local.schema import limits
-from bot.local.shapes import Json, Refused
+from bot.local.shapes import SITE, Channel, Json, Member, Refused
+from bot.local.state.workspace import TOMBSTONE
 
 EMOJI = re.compile(r"[a-z0-9_'+-]+(::skin-tone-[2-6])?")
 
@@ -59,13 +60,41 @@ def _post_ephemeral(parts: Parts, given: Json) -> Json:
     return {"message_ts": whisper["ts"]}
 
 
+def _delete(parts: Parts, given: Json) -> Json:
+    channel = parts.workspace.open_to_app(given.get("channel"), archived="is_inactive")
+    message = parts.workspace.message(channel.id, str(given.get("ts")))
+    if message["user"] != parts.workspace.bot.id or message.get("subtype") == TOMBSTONE:
+        raise Refused("cant_delete_message")
+    parts.workspace.remove(channel, message["ts"])
+    parts.echo(channel, payloads.deleted(message, channel, ts=parts.workspace.next_ts()))
+    return {"channel": channel.id, "ts": message["ts"]}
+
+
+def _permalink(parts: Parts, given: Json) -> Json:
+    channel = parts.workspace.joined(given.get("channel"))
+    message = parts.workspace.message(channel.id, str(given.get("message_ts")))
+    address = f"{SITE}archives/{channel.id}/p{message['ts'].replace('.', '')}"
+    root = message.get("thread_ts", message["ts"])
+    thread = f"?thread_ts={root}&cid={channel.id}" if root != message["ts"] else ""
+    return {"channel": channel.id, "permalink": address + thread}
+
+
 def _add_reaction(parts: Parts, given: Json) -> Json:
+    parts.workspace.react(*_reaction(parts, given))
+    return {}
+
+
+def _remove_reaction(parts: Parts, given: Json) -> Json:
+    parts.workspace.unreact(*_reaction(parts, given))
+    return {}
+
+
+def _reaction(parts: Parts, given: Json) -> tuple[Channel, str, Member, str]:
     channel = parts.workspace.open_to_app(given.get("channel"))
     name = str(given.get("name") or "").strip(":")
     if not EMOJI.fullmatch(name):
         raise Refused("invalid_name")
-    parts.workspace.react(channel, str(given.get("timestamp")), parts.workspace.bot, name)
-    return {}
+    return channel, str(given.get("timestamp")), parts.workspace.bot, name
 
 
 def _replies(parts: Parts, given: Json) -> Json:
@@ -101,7 +130,10 @@ METHODS: dict[str, Method] = {
     "chat.postMessage": _post_message,
     "chat.update": _update,
     "chat.postEphemeral": _post_ephemeral,
+    "chat.delete": _delete,
+    "chat.getPermalink": _permalink,
     "conversations.replies": _replies,
     "conversations.history": _history,
     "reactions.add": _add_reaction,
+    "reactions.remove": _remove_reaction,
 }

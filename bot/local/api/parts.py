@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bot.local.api.scopes import Scopes
 from bot.local.shapes import Channel, Json, Refused
 from bot.local.state.faults import Faults
 from bot.local.state.files import Files
+from bot.local.state.rates import Rates
 from bot.local.state.triggers import Triggers
 from bot.local.state.views import Views
 from bot.local.state.workspace import Workspace
@@ -25,6 +27,8 @@ class Parts:
     files: Files
     triggers: Triggers
     faults: Faults
+    scopes: Scopes
+    rates: Rates
     echo: Callable[[Channel, Json], None]
     open_link: Callable[[], str]
 

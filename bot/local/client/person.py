@@ -60,6 +60,10 @@ class WorkspaceClient(Observer):
         """HTTP mode from now on, if the address answers Slack's challenge; "" is Socket Mode again."""
         self.act("request_url", url=request_url)
 
+    def caption(self, text: str = "", **given: str | int) -> None:
+        """A sentence over everybody's page, as the person `me`, at the thread `thread`; "" takes it away."""
+        self.act("caption", text=text, **given)
+
     def clear(self) -> None:
         """An empty workspace without faults, for the next story."""
         self.act("clear")
@@ -200,6 +204,16 @@ class Person:
             return None
 
         return self.workspace.wait(look, f"{self.id} to see {text!r}")
+
+    def notices(self) -> list[Json]:
+        """What this person was notified of, oldest first: channel, ts, and why (direct, mention, thread)."""
+        return [one for one in self.workspace.state()["notices"] if one["user"] == self.id]
+
+    def types(self, action_id: str, text: str, *, block_id: str | None = None) -> list[Json]:
+        """Type into a select of the open modal whose options the app knows; what it offers."""
+        asked = {"view_id": self.view()["id"], "action_id": action_id, "block_id": block_id, "typed": text}
+        options: list[Json] = self._does("suggest", **asked).payload["options"]
+        return options
 
     def ephemerals(self) -> list[str]:
         """What only this person saw, oldest first."""

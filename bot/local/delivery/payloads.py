@@ -72,6 +72,13 @@ def view_click(user: Member, view: Json, action: Json, values: Json, *, trigger:
     }
 
 
+def suggestion(user: Member, surface: Json, element: Json, block_id: str, typed: str, place: Json) -> Json:
+    """Somebody types into a select whose options the app knows; `place` is where it stands."""
+    asked = {"action_id": element["action_id"], "block_id": block_id, "value": typed}
+    shown = {"view": filled(surface, {})} if "hash" in surface else {"message": public(surface)}
+    return _origin(user) | {"type": "block_suggestion", **asked, **place, **shown}
+
+
 def view_submission(user: Member, view: Json, values: Json, *, trigger: str) -> Json:
     return _origin(user) | {
         "type": "view_submission",
@@ -153,6 +160,20 @@ def changed(message: Json, previous: Json, channel: Channel) -> Json:
         "hidden": True,
         "message": public(message),
         "previous_message": public(previous),
+        "channel": channel.id,
+        "channel_type": channel.kind,
+        "ts": ts,
+        "event_ts": ts,
+    }
+
+
+def deleted(message: Json, channel: Channel, *, ts: str) -> Json:
+    return {
+        "type": "message",
+        "subtype": "message_deleted",
+        "hidden": True,
+        "deleted_ts": message["ts"],
+        "previous_message": public(message),
         "channel": channel.id,
         "channel_type": channel.kind,
         "ts": ts,

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from typing import Any
 
 from bot.local.api.parts import Parts
@@ -31,6 +32,7 @@ class Acts:
         self._workspace = parts.workspace
         self._views = parts.views
         self._triggers = parts.triggers
+        self._scopes = parts.scopes
         self._courier = courier
         self._hooks = hooks
         self._commands = commands
@@ -38,6 +40,7 @@ class Acts:
         self.by_name: dict[str, Act] = {
             "say": self.say,
             "click": self.click,
+            "suggest": self.suggest,
             "submit": self.submit,
             "close": self.close,
             "shortcut": self.shortcut,
@@ -70,6 +73,8 @@ class Acts:
         self._send_event(payloads.said(message, room), room)
 
     def _send_event(self, inner: Json, room: Channel | None = None) -> None:
+        if not self._scopes.hear(inner):
+            return
         shared = bool(room and room.is_ext_shared)
         self._courier.send_event(payloads.event(inner, self._workspace.bot, ext_shared=shared))
 
@@ -129,12 +134,38 @@ class Acts:
         if used.get("confirm") and not confirm:
             raise Refused("confirm_needed", f"{used['action_id']} asks for confirmation first")
         typed = dict(values or {})
-        if used["type"] != "button":
+        if used["type"] not in fields.STATELESS:
             typed[place] = {**typed.get(place, {}), used["action_id"]: value}
         state = fields.state_values(surface.get("blocks", []), typed)
         holds = {} if used["type"] == "button" else fields.expand(used, value)
         action = payloads.action(used, place, value=holds, ts=self._workspace.next_ts())
         return await self._courier.deliver("interactive", self._clicked(member, surface, action, state))
+
+    async def suggest(
+        self, *, user: str, action_id: str, typed: str = "", block_id: str | None = None,
+        message_ts: str = "", channel: str = "", view_id: str = "",
+    ) -> Delivery:  # fmt: skip
+        """Type into a select whose options the app knows; `payload["options"]` is what it offers."""
+        member = self._workspace.member(user)
+        surface = self._views.find(view_id) if view_id else self._seen(member, channel, message_ts)
+        place, used = _find(surface, action_id, block_id)
+        if used["type"] != "external_select" or len(typed) < used.get("min_query_length", 3):
+            raise Refused("no_suggestions", f"{action_id} asks the app for nothing yet")
+        payload = payloads.suggestion(member, surface, used, place, typed, self._place(surface))
+        delivery = await self._courier.deliver("interactive", payload)
+        if not delivery.acked:
+            return delivery
+        try:
+            return replace(delivery, payload={"options": limits.check_suggestions(delivery.payload)})
+        except Refused as refused:
+            return Delivery(acked=True, ms=delivery.ms, error=refused.code, payload={"options": []})
+
+    def _place(self, surface: Json) -> Json:
+        if "hash" in surface:
+            return {"container": {"type": "view", "view_id": surface["id"]}}
+        room = self._workspace.channel(surface["channel"])
+        container = {"type": "message", "message_ts": surface["ts"], "channel_id": room.id}
+        return {"container": container, "channel": {"id": room.id, "name": room.name}}
 
     def _clicked(self, user: Member, surface: Json, action: Json, state: Json) -> Json:
         if "hash" in surface:
@@ -212,6 +243,8 @@ class Acts:
         room = self._workspace.channel(channel_id or next(iter(self._workspace.channels)))
         if room.user not in ("", user.id):
             raise Refused("channel_not_found", "these are somebody else's direct messages")
+        if room.is_private and not room.has(user.id):
+            raise Refused("channel_not_found", f"{user.name} is not in #{room.name}")
         return room
 
     def _seen(self, user: Member, channel_id: str, ts: str) -> Json:

@@ -7,6 +7,8 @@ from typing import Any
 from bot.local.shapes import Json
 
 REQUIRED = "Please complete this required field."
+# These say what they are for when they are used, and hold nothing besides.
+STATELESS = ("button", "overflow")
 
 
 def elements(blocks: list[Json]) -> Iterator[tuple[Json, Json]]:
@@ -31,7 +33,7 @@ def state_values(blocks: list[Json], typed: Json) -> Json:
     """`state.values`: what was typed, by block id, over what the elements held at first."""
     values: Json = {}
     for block, element in elements(blocks):
-        if element["type"] == "button":
+        if element["type"] in STATELESS:
             continue
         given = typed.get(block["block_id"], {})
         mine = given.get(element["action_id"], _FIRST) if isinstance(given, dict) else given
@@ -50,8 +52,10 @@ def expand(element: Json, plain: Any) -> Json:
     if kind == "checkboxes":
         chosen = [option for option in element["options"] if option["value"] in (plain or [])]
         return {"type": kind, "selected_options": chosen}
-    if kind in ("static_select", "radio_buttons"):
+    if kind in ("static_select", "radio_buttons", "overflow"):
         return {"type": kind, "selected_option": _option(element, plain)}
+    if kind == "external_select":
+        return {"type": kind, "selected_option": plain or None}
     if kind == "multi_users_select":
         return {"type": kind, "selected_users": list(plain or [])}
     value = str(plain) if kind == "number_input" and plain not in (None, "") else plain
@@ -79,7 +83,8 @@ def _initial(element: Json) -> Any:
     if "initial_options" in element:
         return [option["value"] for option in element["initial_options"]]
     if "initial_option" in element:
-        return element["initial_option"]["value"]
+        option = element["initial_option"]
+        return option if element["type"] == "external_select" else option["value"]
     names = ("initial_value", "initial_time", "initial_date", "initial_date_time", "initial_users")
     return next((element[name] for name in names if name in element), None)
 

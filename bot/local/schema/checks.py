@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable
+from datetime import date
 from typing import Any
+from zoneinfo import ZoneInfo
 
 Check = Callable[[Any, str], None]
 
@@ -34,6 +36,22 @@ def matching(pattern: str, what: str) -> Check:
             raise Wrong(path, f"must be {what}")
 
     return check
+
+
+def day(value: Any, path: str) -> None:
+    """A date that the calendar has."""
+    matching(r"\d{4}-\d\d-\d\d", "a date as YYYY-MM-DD")(value, path)
+    try:
+        date.fromisoformat(value)
+    except ValueError:
+        raise Wrong(path, "must be a date that exists") from None
+
+
+def zone(value: Any, path: str) -> None:
+    try:
+        ZoneInfo(value)
+    except (KeyError, ValueError, TypeError, OSError):
+        raise Wrong(path, "must be a name of the IANA time zone database") from None
 
 
 def boolean(value: Any, path: str) -> None:

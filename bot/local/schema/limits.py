@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.local.schema.blocks import HOME, HOME_BLOCK, MESSAGE_BLOCK, MODAL, MODAL_BLOCK
 from bot.local.schema.checks import Check, Wrong, all_different, list_of, record, string
+from bot.local.schema.elements import SUGGESTED
 from bot.local.shapes import Json, Refused
 
 MESSAGE_BLOCKS = 50
@@ -80,6 +81,16 @@ def _count_focus(blocks: list[Json]) -> int:
         part for block in blocks for part in (block.get("element"), *block.get("elements", ())) if part
     ]
     return sum(1 for element in elements if element.get("focus_on_load"))
+
+
+def check_suggestions(answer: Any) -> list[Json]:
+    """The options that an app has answered with; what Slack cannot show, it shows none of."""
+    try:
+        record({"options": SUGGESTED})(answer, "")
+    except Wrong as wrong:
+        raise Refused("invalid_response", str(wrong)) from None
+    options: list[Json] = answer["options"]
+    return options
 
 
 def check_metadata(metadata: Any) -> None:

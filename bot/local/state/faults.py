@@ -15,7 +15,7 @@ NAMES = {
     "duplicate": "Deliveries come twice",
     "reorder": "Events arrive after the ones that follow them",
     "expired_trigger": "Trigger ids are too old",
-    "stale_view": "The home tab is published too late",
+    "stale_view": "A view has changed before it is published or updated",
 }
 
 

@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.local.shapes import APP_ID, BOT_ID, Channel, Group, Json, Member, Refused, dm_id
+from bot.local.shapes import APP_ID, BOT_ID, SLACKBOT, Channel, Group, Json, Member, Refused, dm_id
 from bot.local.state.ids import number_blocks
+from bot.local.state.notices import notified
 from bot.local.state.persistence import Changed, Memory
+
+TOMBSTONE = "tombstone"
 
 
 class Workspace:
@@ -35,6 +38,7 @@ class Workspace:
         self.ephemerals = self.memory.records("ephemeral")
         self.hooks = self.memory.records("hook")
         self.events = self.memory.records("event")
+        self.notices = self.memory.records("notice")
         self._changed = changed
         self._clock = clock
         self._last = max((_micros(body["ts"]) for body in (*self.messages, *self.ephemerals)), default=0)
@@ -105,7 +109,29 @@ class Workspace:
         if root:
             message |= {"thread_ts": root["ts"], "parent_user_id": root["user"]}
             self._count_reply(channel, root, message)
+        self._notify(channel, message)
         return self.messages.keep(f"{channel.id}:{message['ts']}", number_blocks(message))
+
+    def _notify(self, channel: Channel, message: Json) -> None:
+        root = message.get("thread_ts", "")
+        told = notified(
+            message,
+            channel,
+            people=self._people(),
+            groups=self.groups,
+            followers=self._followers(channel, root),
+        )
+        for user, why in told.items():
+            notice = {"user": user, "channel": channel.id, "ts": message["ts"], "thread_ts": root, "why": why}
+            self.notices.keep(f"{user}:{channel.id}:{message['ts']}", notice)
+
+    def _followers(self, channel: Channel, root: str) -> set[str]:
+        """Who wrote in a thread or was called into it hears of what is said there."""
+        if not root:
+            return set()
+        wrote = {message["user"] for message in self.replies(channel, root)}
+        here = [one for one in self.notices if one["channel"] == channel.id and one["why"] == "mention"]
+        return wrote | {one["user"] for one in here if root in (one["ts"], one["thread_ts"])}
 
     def _new_message(self, channel: Channel, user: Member) -> Json:
         app = {"bot_id": BOT_ID, "app_id": APP_ID} if user.is_bot else {}
@@ -144,12 +170,42 @@ class Workspace:
         before = {reaction["name"]: reaction["users"] for reaction in message.get("reactions", [])}
         if user.id in before.get(name, []):
             raise Refused("already_reacted")
-        after = before | {name: [*before.get(name, []), user.id]}
-        shown = [{"name": each, "users": users, "count": len(users)} for each, users in after.items()]
-        self.messages.keep(f"{channel.id}:{ts}", message | {"reactions": shown})
+        self._show_reactions(message, before | {name: [*before.get(name, []), user.id]})
+
+    def unreact(self, channel: Channel, ts: str, user: Member, name: str) -> None:
+        message = self.message(channel.id, ts)
+        before = {reaction["name"]: reaction["users"] for reaction in message.get("reactions", [])}
+        if user.id not in before.get(name, []):
+            raise Refused("no_reaction")
+        self._show_reactions(message, before | {name: [one for one in before[name] if one != user.id]})
+
+    def _show_reactions(self, message: Json, by_name: dict[str, list[str]]) -> None:
+        left = {name: users for name, users in by_name.items() if users}
+        shown = [{"name": name, "users": users, "count": len(users)} for name, users in left.items()]
+        rest = {name: part for name, part in message.items() if name != "reactions"}
+        key = f"{message['channel']}:{message['ts']}"
+        self.messages.keep(key, rest | ({"reactions": shown} if shown else {}))
 
     def remove(self, channel: Channel, ts: str) -> None:
+        """A message goes; where others have replied to it, a stone with nothing on it is left."""
+        message = self.messages.get(f"{channel.id}:{ts}")
+        if message is None:
+            return
+        if message.get("reply_count"):
+            self.messages.keep(f"{channel.id}:{ts}", _stone(message))
+            return
         self.messages.drop(f"{channel.id}:{ts}")
+        self._count_again(channel, message.get("thread_ts", ts))
+
+    def _count_again(self, channel: Channel, root_ts: str) -> None:
+        root = self.messages.get(f"{channel.id}:{root_ts}")
+        if root is None:
+            return
+        counts = ("thread_ts", "reply_count", "reply_users", "reply_users_count", "latest_reply")
+        self.messages.keep(f"{channel.id}:{root_ts}", {k: v for k, v in root.items() if k not in counts})
+        for reply in self.replies(channel, root_ts):
+            if reply["ts"] != root_ts:
+                self._count_reply(channel, self.message(channel.id, root_ts), reply)
 
     def whisper(self, channel: Channel, user: Member, *, sender: str, **parts: Any) -> Json:
         """Show something to one person only."""
@@ -168,6 +224,7 @@ class Workspace:
         """Forget everything that was said."""
         self.messages.clear()
         self.ephemerals.clear()
+        self.notices.clear()
 
     def history(self, channel: Channel) -> list[Json]:
         """What stands in the channel itself, newest first."""
@@ -179,6 +236,14 @@ class Workspace:
         root = self._root(channel, ts)
         thread = [m for m in self.messages if m["channel"] == channel.id and m.get("thread_ts") == root["ts"]]
         return sorted(thread, key=lambda message: _micros(message["ts"])) or [root]
+
+
+def _stone(message: Json) -> Json:
+    kept = ("type", "ts", "channel", "team", "thread_ts", "reply_count", "reply_users", "reply_users_count",
+            "latest_reply")  # fmt: skip
+    rest = {name: message[name] for name in kept if name in message}
+    words = {"subtype": TOMBSTONE, "text": "This message was deleted.", "user": SLACKBOT, "hidden": True}
+    return rest | words
 
 
 def _micros(ts: str) -> int:

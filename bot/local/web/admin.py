@@ -7,16 +7,18 @@ from aiohttp import web
 from bot.local.api.parts import Parts
 from bot.local.delivery.courier import Courier
 from bot.local.shapes import Json, Refused
+from bot.local.state.caption import Caption
 
 
 class AdminApi:
     """What no member does, but a story needs."""
 
-    def __init__(self, parts: Parts, courier: Courier, calls: deque[Json]) -> None:
+    def __init__(self, parts: Parts, courier: Courier, calls: deque[Json], caption: Caption) -> None:
         self._parts = parts
         self._courier = courier
         self._faults = parts.faults
         self._calls = calls
+        self._caption = caption
         self._change = {
             "member": parts.workspace.change_member,
             "channel": parts.workspace.change_channel,
@@ -30,6 +32,7 @@ class AdminApi:
             web.post("/control/disconnect", self._post_disconnect),
             web.post("/control/delete", self._post_delete),
             web.post("/control/{kind:member|channel|group}", self._post_change),
+            web.post("/control/caption", self._post_caption),
             web.post("/control/clear", self._post_clear),
             web.post("/control/request_url", self._post_request_url),
         ]
@@ -67,9 +70,16 @@ class AdminApi:
             raise Refused("invalid_arguments", str(error)) from None
         return web.json_response({"ok": True})
 
+    async def _post_caption(self, request: web.Request) -> web.Response:
+        try:
+            self._caption.show(**await request.json())
+        except (TypeError, ValueError) as error:
+            raise Refused("invalid_arguments", str(error)) from None
+        return web.json_response({"ok": True})
+
     async def _post_clear(self, request: web.Request) -> web.Response:
         parts = self._parts
-        for part in (parts.workspace, parts.views, parts.files, parts.faults, self._calls):
+        for part in (parts.workspace, parts.views, parts.files, parts.faults, self._calls, self._caption):
             part.clear()
         return web.json_response({"ok": True})
 

@@ -12,6 +12,7 @@ from bot.local.api.parts import Parts
 from bot.local.delivery.courier import Courier
 from bot.local.people.acts import Acts
 from bot.local.shapes import Control, Delivery, Json, Refused
+from bot.local.state.caption import Caption
 from bot.local.web.live import Live
 from bot.local.web.scene import Scene
 
@@ -23,7 +24,9 @@ logger = logging.getLogger(__name__)
 class ControlApi:
     """Acts of people, demo controls, and the state to look at."""
 
-    def __init__(self, parts: Parts, courier: Courier, acts: Acts, live: Live, scene: Scene) -> None:
+    def __init__(
+        self, parts: Parts, courier: Courier, acts: Acts, live: Live, scene: Scene, caption: Caption
+    ) -> None:
         self._workspace = parts.workspace
         self._views = parts.views
         self._faults = parts.faults
@@ -31,6 +34,7 @@ class ControlApi:
         self._acts = acts
         self._live = live
         self._scene = scene
+        self._caption = caption
         self._controls = {control.id: control for control in scene.controls}
         self._states: dict[str, Json] = {}
 
@@ -42,7 +46,8 @@ class ControlApi:
             web.get("/control/views", self._get_views),
             web.get("/control/live", self._get_live),
             web.post("/control/run", self._post_run),
-            web.post("/control/{act:say|click|submit|close|shortcut|home}", self._post_act),
+            web.get("/control/open", self._get_open),
+            web.post("/control/{act:say|click|suggest|submit|close|shortcut|home}", self._post_act),
         ]
 
     def snapshot(self) -> Json:
@@ -58,8 +63,10 @@ class ControlApi:
             "ephemerals": list(self._workspace.ephemerals),
             "views": list(self._views.modals),
             "homes": list(self._views.homes),
+            "notices": list(self._workspace.notices),
             "faults": self._faults.bodies(),
             "controls": list(self._states.values()),
+            "caption": self._caption.body,
         }
 
     async def _get_state(self, request: web.Request) -> web.Response:
@@ -114,6 +121,16 @@ class ControlApi:
         await self.look()
         return web.json_response({"ok": not isinstance(said, Exception), "text": str(said)})
 
+    async def _get_open(self, request: web.Request) -> web.Response:
+        """Go where a control leads, as the member who acts."""
+        control, user = self._controls.get(request.query.get("id", "")), request.query.get("user", "")
+        if control is None or control.kind != "opens" or user not in self._workspace.members:
+            raise Refused("no_such_control")
+        where = await _tried(control.opens, user)
+        if isinstance(where, Exception):
+            raise Refused("no_such_control", str(where))
+        return web.Response(status=303, headers={"Location": str(where), "Referrer-Policy": "no-referrer"})
+
     async def watch(self) -> None:
         """Keep the demo controls true while somebody looks."""
         while True:
@@ -148,5 +165,11 @@ def _broken(error: Exception) -> Json:
 
 
 def describe(control: Control, state: Json) -> Json:
-    base = {"id": control.id, "label": control.label, "kind": control.kind, "help": control.help}
+    base = {
+        "id": control.id,
+        "label": control.label,
+        "kind": control.kind,
+        "help": control.help,
+        "lead": control.lead,
+    }
     return base | {"on": False, "url": "", "disabled": False} | state

@@ -6,7 +6,8 @@ from aiohttp import web
 
 from bot.local.shapes import Json
 
-SHOWN = ("message", "ephemeral", "view", "home", "member", "channel", "group", "fault", "control", "link")
+SHOWN = {"message", "ephemeral", "view", "home", "notice", "member", "channel", "group"}
+SHOWN |= {"fault", "control", "link", "caption"}
 
 
 class Live:

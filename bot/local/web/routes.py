@@ -28,6 +28,7 @@ class SlackRoutes:
         self._api = WebApi(parts)
         self._files = parts.files
         self._faults = parts.faults
+        self._rates = parts.rates
         self._hooks = hooks
         self._bot_token = bot_token
         self._app_token = app_token
@@ -64,24 +65,27 @@ class SlackRoutes:
         method, given = request.match_info["method"], await _arguments(request)
         if self._faults.strikes("slow_api", method):
             await asyncio.sleep(self._faults.delay)
-        response = self._failed(method) or self._answered(request, method, given)
+        response = self._failed(method, given) or self._answered(request, method, given)
         self._note(method, given, response)
         # Whatever was asked is done by now.
         if response.status == 200 and self._faults.strikes("lost_reply", method) and request.transport:
             request.transport.close()
         return response
 
-    def _failed(self, method: str) -> web.Response | None:
+    def _failed(self, method: str, given: Json) -> web.Response | None:
         if self._faults.strikes("api_down", method):
             return web.Response(status=500, text="fault: api_down")
         if self._faults.strikes("rate_limit", method):
-            wait = {"Retry-After": str(self._faults.retry_after)}
-            return web.json_response({"ok": False, "error": "ratelimited"}, status=429, headers=wait)
-        return None
+            return _too_fast(self._faults.retry_after)
+        wait = self._rates.wait(method, str(given.get("channel") or ""))
+        return _too_fast(wait) if wait else None
 
     def _answered(self, request: web.Request, method: str, given: Json) -> web.Response:
         error = self._refuse_token(method, _token(request, given))
-        return web.json_response({"ok": False, "error": error} if error else self._api.call(method, given))
+        if error:
+            return web.json_response({"ok": False, "error": error})
+        granted = {"x-oauth-scopes": self._api.granted}
+        return web.json_response(self._api.call(method, given), headers=granted)
 
     def _note(self, method: str, given: Json, response: web.Response) -> None:
         channel = given.get("channel") or given.get("channel_id") or ""
@@ -117,6 +121,11 @@ class SlackRoutes:
         shown = "inline" if file["mimetype"] == "image/png" else "attachment"
         disposition = {"Content-Disposition": f"{shown}; filename*=UTF-8''{quote(file['name'])}"}
         return web.Response(body=data, content_type=file["mimetype"], headers=disposition)
+
+
+def _too_fast(seconds: int) -> web.Response:
+    wait = {"Retry-After": str(seconds)}
+    return web.json_response({"ok": False, "error": "ratelimited"}, status=429, headers=wait)
 
 
 async def _uploaded(request: web.Request) -> bytes:

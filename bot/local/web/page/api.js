@@ -22,6 +22,7 @@ const asMe = (act, body) => post(act, { user: store.me, ...body });
 
 export const say = (text, thread_ts) => asMe("say", { channel: roomId(), text, ...(thread_ts ? { thread_ts } : {}) });
 export const click = (body) => asMe("click", body);
+export const suggest = (body) => asMe("suggest", body);
 export const submit = (view_id, values) => asMe("submit", { view_id, values });
 export const close = (view_id, everything) => asMe("close", { view_id, everything });
 export const openedHome = (tab) => asMe("home", { tab });

@@ -1,10 +1,12 @@
 // Puts the parts together: draws on every change, and listens to the keyboard.
+import { drawCaption, follow } from "./caption.js";
 import { Composer } from "./composer.js";
 import { button, el, icon, replace } from "./dom.js";
 import { drawHome } from "./home.js";
 import { nameOf } from "./mentions.js";
 import { drawChannel, drawThread } from "./messages.js";
 import { drawModal } from "./modal.js";
+import { lead, running } from "./panel.js";
 import { drawSidebar } from "./sidebar.js";
 import { actAs, changed, dmOf, onArrival, onChange, openThread, people, room, roomName, store, watch } from "./store.js";
 import { markRead } from "./unread.js";
@@ -15,7 +17,7 @@ const threadComposer = new Composer(at("thread-composer"), { thread: () => store
 
 function header() {
   const channel = room();
-  replace(at("header"), JSON.stringify([channel, store.online, store.links]), () => [
+  replace(at("header"), JSON.stringify([channel, store.online, store.links, [...store.controls.values()].filter((one) => one.lead), [...running]]), () => [
     button(
       { class: "only-narrow tool", "aria-label": "Open the workspace menu", testid: "menu", onclick: () => menu(true) },
       icon("menu"),
@@ -25,9 +27,13 @@ function header() {
     ...badges(channel),
     el("span", { class: "topic" }, channel.topic),
     notice(),
+    ...(channel === store.channels[0] ? leads() : []),
     channel === store.channels[0] && store.guide ? guideButton() : null,
   ]);
 }
+
+// What is offered first stands where nobody can miss it.
+const leads = () => [...store.controls.values()].filter((one) => one.lead).map(lead);
 
 const badges = (channel) =>
   [
@@ -90,6 +96,8 @@ function draw() {
   threadComposer.draw("the thread", room().is_archived);
   focusThread();
   drawModal();
+  drawCaption();
+  follow();
 }
 
 function keys(event) {

@@ -1,7 +1,7 @@
 // One function per block type.
 import { el, icon, spinner } from "./dom.js";
 import { withEmoji } from "./emoji.js";
-import { fate, use, valueHeld } from "./clicks.js";
+import { ask, fate, use, valueHeld } from "./clicks.js";
 import { picture } from "./files.js";
 import { input } from "./inputs.js";
 import { richText, textObject } from "./mrkdwn.js";
@@ -44,7 +44,8 @@ const BLOCKS = {
 function element(one, block, surface) {
   if (one.type === "button") return drawButton(one, block, surface);
   const id = `${surface.ts ?? surface.id}-${block.block_id}-${one.action_id}`;
-  return input(one, { id, value: valueHeld(surface, block, one), change: (value) => use(surface, block, one, value) });
+  const offer = (typed) => ask(surface, block, one, typed);
+  return input(one, { id, value: valueHeld(surface, block, one), change: (value) => use(surface, block, one, value), offer });
 }
 
 function drawButton(one, block, surface) {

@@ -1,5 +1,5 @@
 // A click and its fate: the element waits for the ack, then is itself again or carries a warning.
-import { click } from "./api.js";
+import { click, suggest } from "./api.js";
 import { askFirst } from "./confirm.js";
 import { wayBackTo } from "./dom.js";
 import { changed, store } from "./store.js";
@@ -33,17 +33,25 @@ function valuesOf(surface) {
   return values;
 }
 
+const placeOf = (surface) => (surface.hash ? { view_id: surface.id } : { message_ts: surface.ts, channel: surface.channel });
+
+// What the app offers for what was typed so far.
+export async function ask(surface, block, element, typed) {
+  if (typed.length < (element.min_query_length ?? 3)) return [];
+  const delivery = await suggest({ ...placeOf(surface), block_id: block.block_id, action_id: element.action_id, typed });
+  return delivery.payload?.options ?? [];
+}
+
 export async function use(surface, block, element, value) {
   if (!document.activeElement?.closest("dialog")) cameFrom = wayBackTo(document.activeElement);
   if (element.confirm && !(await askFirst(element.confirm))) return;
   const key = keyOf(surface, block, element);
   if (fates.get(key) === "waiting") return;
-  if (element.type !== "button") held.set(key, value);
+  if (element.type !== "button" && element.type !== "overflow") held.set(key, value);
   const waiting = setTimeout(() => settle(surface, key, "waiting"), 60);
   fates.set(key, "waiting");
-  const place = surface.hash ? { view_id: surface.id } : { message_ts: surface.ts, channel: surface.channel };
   const delivery = await click({
-    ...place,
+    ...placeOf(surface),
     block_id: block.block_id,
     element,
     value,

@@ -24,11 +24,13 @@ const PATHS = {
   check: "M5 12.5l4.5 4.5L19 7.5",
   cross: "M6.5 6.5l11 11M17.5 6.5l-11 11",
   chevron: "M9 6l6 6-6 6",
+  play: "M6 4l14 8-14 8z",
   down: "M6 9l6 6 6-6",
   menu: "M4 7h16M4 12h16M4 17h16",
   warn: "M12 4L2.8 19.5h18.4zM12 10v4.5M12 17.2v.1",
   send: "M4 12l16-8-5 16-3.5-6.5z",
   link: "M14 5h5v5M19 5l-8.5 8.5M18 14v4a1.5 1.5 0 01-1.5 1.5h-10A1.5 1.5 0 015 18V8a1.5 1.5 0 011.5-1.5h4",
+  bell: "M6 10a6 6 0 0112 0c0 5 2 6 2 6H4s2-1 2-6zM10 19.5a2 2 0 004 0",
   eye: "M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12zM12 14.5a2.5 2.5 0 100-5 2.5 2.5 0 000 5z",
   reply: "M4.5 6.5A2 2 0 016.5 4.5h11a2 2 0 012 2v7a2 2 0 01-2 2H11l-4.5 4v-4a2 2 0 01-2-2z",
   more: "M6 12h.01M12 12h.01M18 12h.01",
@@ -114,5 +116,6 @@ function keepFocus(before, after) {
   const focused = before.contains(document.activeElement) ? document.activeElement.dataset : null;
   if (!focused?.actionId) return;
   const selector = `[data-action-id="${CSS.escape(focused.actionId)}"]`;
-  requestAnimationFrame(() => after.querySelector(selector)?.focus());
+  // As soon as it stands in the page: a key pressed before that would be lost.
+  queueMicrotask(() => after.querySelector(selector)?.focus());
 }

@@ -3,7 +3,7 @@ import { el, icon } from "./dom.js";
 // The emoji that plans and answers use; an unknown name stays as it was written.
 const TABLE = {
   white_check_mark: "✅", heavy_check_mark: "✔️", x: "❌", warning: "⚠️", rotating_light: "🚨", no_entry: "⛔",
-  no_entry_sign: "🚫", octagonal_sign: "🛑", hourglass: "⌛", hourglass_flowing_sand: "⏳", clock1: "🕐", clock2: "🕑",
+  snowflake: "❄️", no_entry_sign: "🚫", octagonal_sign: "🛑", hourglass: "⌛", hourglass_flowing_sand: "⏳", clock1: "🕐", clock2: "🕑",
   alarm_clock: "⏰", calendar: "📅", date: "📅", lock: "🔒", unlock: "🔓", key: "🔑", rocket: "🚀", ship: "🚢",
   package: "📦", wrench: "🔧", hammer: "🔨", gear: "⚙️", mag: "🔍", eyes: "👀", bulb: "💡", memo: "📝", clipboard: "📋",
   bar_chart: "📊", chart_with_upwards_trend: "📈", floppy_disk: "💾", cd: "💿", file_folder: "📁", link: "🔗", pushpin: "📌",

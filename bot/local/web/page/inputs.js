@@ -1,5 +1,5 @@
 // Elements that hold a value, in messages and in modals.
-import { el } from "./dom.js";
+import { button, el, icon } from "./dom.js";
 import { avatar } from "./mentions.js";
 import { textObject } from "./mrkdwn.js";
 import { people } from "./store.js";
@@ -8,11 +8,12 @@ export function initial(element) {
   if (element.type === "checkboxes") return (element.initial_options ?? []).map((option) => option.value);
   if (element.type === "multi_users_select") return element.initial_users ?? [];
   if (element.type === "datetimepicker") return element.initial_date_time ?? "";
+  if (element.type === "external_select") return element.initial_option ?? null;
   return element.initial_option?.value ?? element.initial_value ?? element.initial_time ?? element.initial_date ?? "";
 }
 
-// `change(value)` is called with the plain value that the server expands.
-export function input(element, { id, value, change, describedby, invalid, label, required }) {
+// `change(value)` is called with the plain value that the server expands; `offer(typed)` asks the app for options.
+export function input(element, { id, value, change, offer, describedby, invalid, label, required }) {
   const props = {
     id,
     "aria-label": label ?? element.placeholder?.text ?? KINDS[element.type],
@@ -23,12 +24,25 @@ export function input(element, { id, value, change, describedby, invalid, label,
     "aria-invalid": invalid ? "true" : undefined,
     autofocus: element.focus_on_load,
   };
-  return DRAWN[element.type](element, props, value ?? initial(element), change);
+  return DRAWN[element.type](element, props, value ?? initial(element), change, offer);
 }
 
 // Where an app gives no words for an element, its kind is its name.
-const KINDS = { static_select: "Choose an option", timepicker: "Time", datepicker: "Date", datetimepicker: "Date and time", radio_buttons: "Options", checkboxes: "Options" };
+const KINDS = { static_select: "Choose an option", external_select: "Choose an option", overflow: "More actions", timepicker: "Time", datepicker: "Date", datetimepicker: "Date and time", radio_buttons: "Options", checkboxes: "Options" };
 const GROUPS = ["radio_buttons", "checkboxes", "multi_users_select"];
+
+// What somebody is choosing outlives a redraw: menus that stand open, and what was typed to search, with what the app offered for it.
+const unfolded = new Set();
+const searches = new Map();
+
+// The answer goes to whatever stands for the field by then: it may have been drawn again meanwhile.
+async function lookFor(id, typed, offer) {
+  searches.set(id, { typed, options: searches.get(id)?.options ?? [] });
+  const options = await offer(typed);
+  if (searches.get(id)?.typed !== typed) return;
+  searches.set(id, { typed, options });
+  document.querySelectorAll(`[data-offers="${CSS.escape(id)}"]`).forEach((list) => list.show(options));
+}
 
 const DRAWN = {
   plain_text_input(element, props, value, change) {
@@ -67,6 +81,34 @@ const DRAWN = {
     const select = el("select", { ...props, class: "field", onchange: (event) => change(event.target.value) }, ...all);
     select.value = value;
     return select;
+  },
+  overflow(element, props, value, change) {
+    const choose = (option) => () => {
+      menu.open = false;
+      if (option.url) window.open(option.url, "_blank", "noopener,noreferrer");
+      change(option.value);
+    };
+    const rows = element.options.map((option) => button({ role: "menuitem", testid: "overflow-option", onclick: choose(option) }, option.text.text));
+    const menu = el("details", { class: "overflow", open: unfolded.has(props.id) }, el("summary", { ...props, class: "button" }, icon("more")), el("menu", { role: "menu" }, ...rows));
+    menu.addEventListener("toggle", () => (menu.open ? unfolded.add(props.id) : unfolded.delete(props.id)));
+    return menu;
+  },
+  external_select(element, props, value, change, offer) {
+    const list = el("ul", { "data-offers": props.id });
+    const take = (option) => () => {
+      searches.delete(props.id);
+      field.value = option.text.text;
+      list.replaceChildren();
+      change(option);
+    };
+    const row = (option) => el("li", {}, button({ testid: "suggestion-option", onclick: take(option) }, option.text.text));
+    const search = searches.get(props.id);
+    const words = { class: "field", type: "text", autocomplete: "off", placeholder: element.placeholder?.text, value: search?.typed ?? value?.text?.text ?? "" };
+    const look = () => lookFor(props.id, field.value, offer);
+    const field = el("input", { ...props, ...words, oninput: look, onfocus: look });
+    list.show = (options) => list.replaceChildren(...options.map(row));
+    list.show(search?.options ?? []);
+    return el("div", { class: "suggestions" }, field, list);
   },
   timepicker: (element, props, value, change) =>
     el("input", { ...props, type: "time", class: "field narrow", value, onchange: (event) => change(event.target.value) }),

@@ -1,7 +1,7 @@
 // The view in front of the person one acts as.
 import { close, submit } from "./api.js";
 import { drawBlocks } from "./blocks.js";
-import { cameFrom, clickCount, use } from "./clicks.js";
+import { ask, cameFrom, clickCount, use } from "./clicks.js";
 import { button, el, icon, spinner, wayBackTo } from "./dom.js";
 import { initial, input } from "./inputs.js";
 import { store } from "./store.js";
@@ -86,12 +86,13 @@ function part(block, view) {
     valuesOf(view)[block.block_id] = { [block.element.action_id]: value };
     if (block.dispatch_action && !isTyped(block.element)) use(withTyped(view), block, block.element, value);
   };
+  const offer = (text) => ask(view, block, block.element, text);
   const held = valuesOf(view)[block.block_id]?.[block.element.action_id] ?? initial(block.element);
   return el(
     "div",
     { class: error ? "input wrong" : "input", "data-block-id": block.block_id },
     el("label", { for: id }, block.label.text, block.optional ? el("span", { class: "optional" }, " (optional)") : null),
-    onEnter(block, view, input(block.element, { id, value: held, change: hold, describedby: `${id}-note`, invalid: error, label: block.label.text, required: !block.optional })),
+    onEnter(block, view, input(block.element, { id, value: held, change: hold, offer, describedby: `${id}-note`, invalid: error, label: block.label.text, required: !block.optional })),
     el(
       "div",
       { id: `${id}-note`, class: "notes" },

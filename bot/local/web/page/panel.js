@@ -18,13 +18,19 @@ export function control(one) {
   const props = { class: "control", testid: "control", "data-control": one.id };
   const help = one.help ? el("span", { class: "control-help" }, one.help) : null;
   const words = el("span", { class: "control-words" }, el("span", { class: "control-label" }, one.label), help);
-  return { link: outside, switch: toggle, button: act }[one.kind](one, props, words);
+  return { link: outside, opens, switch: toggle, button: act }[one.kind](one, props, words);
 }
 
 function outside(one, props, words) {
   const off = one.disabled || !one.url;
   const where = off ? {} : { href: one.url, target: "_blank", rel: "noopener noreferrer" };
   return el("a", { ...props, ...where, "aria-disabled": String(off) }, words, icon("link"));
+}
+
+// Where it leads is asked for when it is followed, for whoever acts then.
+function opens(one, props, words) {
+  const url = `/control/open?${new URLSearchParams({ id: one.id, user: store.me })}`;
+  return outside({ ...one, url }, props, words);
 }
 
 function toggle(one, props, words) {
@@ -40,6 +46,13 @@ function runnable(one, props, words, sign, on) {
   const disabled = one.disabled || busy;
   return button({ ...props, disabled, onclick: () => runControl(one, on) }, words, busy ? spinner() : sign);
 }
+
+export const lead = (one) =>
+  button(
+    { class: "lead", testid: "lead", title: one.help, disabled: one.disabled || running.has(one.id), onclick: () => runControl(one, true) },
+    icon("play"),
+    el("span", {}, one.label),
+  );
 
 export function faults() {
   const rows = [...store.faults.values()].map(fault);

@@ -1,19 +1,19 @@
-// Slack's plan block: a title and its tasks, each with a sign of how far it is.
+// Slack's plan block: a title and its tasks, each with a sign of how far it is. Slack draws both folded.
 import { el, icon, link, spinner } from "./dom.js";
 import { withEmoji } from "./emoji.js";
 import { richText } from "./mrkdwn.js";
 
 const WORDS = { pending: "Pending", in_progress: "In progress", complete: "Complete", error: "Failed" };
-const folded = new Map();
+const opened = new Set();
 
 function sign(status) {
   const mark = { in_progress: spinner, complete: () => icon("check"), error: () => icon("cross") }[status];
   return el("span", { class: `sign ${status}`, role: "img", "aria-label": WORDS[status] }, mark ? mark() : null);
 }
 
-function fold(key, open, props, summary, ...children) {
-  const details = el("details", { ...props, open: folded.get(key) ?? open }, el("summary", {}, ...summary), ...children);
-  details.addEventListener("toggle", () => folded.set(key, details.open));
+function fold(key, props, summary, ...children) {
+  const details = el("details", { ...props, open: opened.has(key) }, el("summary", {}, ...summary), ...children);
+  details.addEventListener("toggle", () => (details.open ? opened.add(key) : opened.delete(key)));
   return details;
 }
 
@@ -22,17 +22,15 @@ export function plan(block, message) {
   const key = `${message.ts ?? message.id}/${block.block_id}`;
   const title = el("span", { class: "plan-title" }, withEmoji(block.title));
   const count = el("span", { class: "plan-count" }, `${done}/${block.tasks.length}`);
-  const small = block.tasks.length <= 6;
-  const tasks = block.tasks.map((one) => task(one, `${key}/${one.task_id}`, small));
-  return fold(key, true, { class: "plan", testid: "plan" }, [icon("chevron"), title, count], el("ol", { class: "tasks" }, ...tasks));
+  const tasks = block.tasks.map((one) => task(one, `${key}/${one.task_id}`));
+  return fold(key, { class: "plan", testid: "plan" }, [icon("chevron"), title, count], el("ol", { class: "tasks" }, ...tasks));
 }
 
-function task(one, key, small) {
+function task(one, key) {
   const title = el("span", { class: "task-title" }, withEmoji(one.title));
   const props = { class: `task ${one.status}`, testid: "task", "data-task-id": one.task_id, "data-status": one.status };
   if (!one.details && !one.output && !one.sources) return el("li", props, el("div", { class: "task-line" }, sign(one.status), title));
-  const open = small || one.status === "in_progress" || one.status === "error";
-  return el("li", props, fold(key, open, {}, [sign(one.status), title, icon("chevron")], more(one)));
+  return el("li", props, fold(key, {}, [sign(one.status), title, icon("chevron")], more(one)));
 }
 
 function more(one) {

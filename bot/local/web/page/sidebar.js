@@ -10,17 +10,20 @@ const seen = new Map();
 export function drawSidebar() {
   const { title, online, links, channel, channels, me } = store;
   const news = [...channels.map((one) => unread(me, one.id)), unread(me, dmOf(me))];
-  const everyone = people().map((member) => [member, waiting(member)]);
+  const everyone = people().map((member) => [member, waiting(member), notices(member)]);
   const panel = [[...store.controls.values()], [...store.faults.values()], [...running]];
   replace(document.getElementById("sidebar"), JSON.stringify([title, online, links, channel, channels, news, me, everyone, panel]), () => [
     heading(),
-    section("Channels", ...store.channels.map(room)),
+    section("Channels", ...store.channels.filter(joined).map(room)),
     section("Apps", app()),
     section("Act as", ...people().map(person)),
     store.controls.size ? section("Demo", ...[...store.controls.values()].map(control)) : null,
     faults(),
   ]);
 }
+
+// A private channel is there for those who are in it.
+const joined = (one) => !one.is_private || !one.members || one.members.includes(store.me);
 
 function heading() {
   const there = store.online && store.links > 0;
@@ -65,10 +68,19 @@ function person(member, index) {
     avatar(member.id, "small"),
     el("span", { class: "side-name" }, member.real_name),
     note ? el("span", { class: "role" }, note) : null,
+    bell(member),
     waiting(member) ? el("span", { class: "waiting-dot", role: "img", "aria-label": "Something only they can see" }) : null,
   );
 }
 
+// How often Slack would have rung for this person.
+function bell(member) {
+  const count = notices(member);
+  const words = `${count} ${count === 1 ? "notification" : "notifications"}`;
+  return count ? el("span", { class: "bell", title: words, "aria-label": words, testid: "notices" }, icon("bell"), String(count)) : null;
+}
+
+const notices = (member) => [...store.notices.values()].filter((one) => one.user === member.id).length;
 const role = (member) => standing(member.id) || (member.is_admin ? "admin" : "");
 
 // Something this person has not seen yet: a message only for them, a direct one, or an open form.

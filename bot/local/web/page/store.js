@@ -22,8 +22,10 @@ export const store = {
   ephemerals: new Map(),
   views: new Map(),
   homes: new Map(),
+  notices: new Map(),
   faults: new Map(),
   controls: new Map(),
+  caption: {},
 };
 
 const listeners = [];
@@ -78,8 +80,8 @@ export function openChannel(id) {
 export const remember = (name, value) => localStorage.setItem(`signoff-${name}`, value);
 export const remembered = (name) => localStorage.getItem(`signoff-${name}`);
 
-const TABLES = { message: "messages", ephemeral: "ephemerals", view: "views", home: "homes", fault: "faults", control: "controls", member: "members" };
-const keyOf = { message: (body) => `${body.channel}:${body.ts}`, ephemeral: (body) => body.ts, home: (body) => body.user };
+const TABLES = { message: "messages", ephemeral: "ephemerals", view: "views", home: "homes", notice: "notices", fault: "faults", control: "controls", member: "members" };
+const keyOf = { message: (body) => `${body.channel}:${body.ts}`, ephemeral: (body) => body.ts, home: (body) => body.user, notice: (body) => `${body.user}:${body.channel}:${body.ts}` };
 const LISTS = { channel: "channels", group: "groups" };
 
 function take(snapshot) {
@@ -88,7 +90,7 @@ function take(snapshot) {
     store[table] = new Map(snapshot[table].map((body) => [key(body), body]));
   }
   snapshot.messages.forEach((body) => noteTime(body.ts));
-  for (const name of ["title", "guide", "suggestions", "shortcuts", "channels", "groups", "bot", "links"]) store[name] = snapshot[name];
+  for (const name of ["title", "guide", "suggestions", "shortcuts", "channels", "groups", "bot", "links", "caption"]) store[name] = snapshot[name];
   const known = people().map((member) => member.id);
   store.me = [store.me, remembered("me"), known[0]].find((id) => known.includes(id));
   const rooms = [...store.channels.map((channel) => channel.id), APP];
@@ -101,6 +103,7 @@ export const onArrival = (listener) => arrivals.push(listener);
 
 function apply({ kind, id, body }) {
   if (kind === "snapshot") return take(body);
+  if (kind === "caption") return void (store.caption = body);
   if (kind === "link") return void (store.links = body.links);
   if (LISTS[kind]) return void (store[LISTS[kind]] = store[LISTS[kind]].map((one) => (one.id === id ? body : one)));
   const table = store[TABLES[kind]];

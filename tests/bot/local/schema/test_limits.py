@@ -86,6 +86,9 @@ INSIDE: list[list[Json]] = [
     [{"type": "image", "alt_text": "a" * 2000, "title": plain(2000), "slack_file": {"id": "F1"}}],
     [{"type": "rich_text", "elements": [line({"type": "usergroup", "usergroup_id": "S1"})]}],
     [container(10, is_collapsible=True, default_collapsed=True)],
+    [actions({"type": "overflow", "options": options(5)}, {"type": "external_select", "action_id": "b"})],
+    [section(text=mrkdwn(1), accessory={"type": "overflow", "options": options(1)})],
+    [section(text=mrkdwn(1), accessory={"type": "external_select", "min_query_length": 0})],
     [section(text=mrkdwn(3000), block_id=str(n)) for n in range(4)],
     [rich("x" * 12_000)],
 ]
@@ -135,6 +138,14 @@ OVER: list[tuple[str, list[Json]]] = [
     ("invalid_blocks", [{"type": "image", "alt_text": "a", "image_url": "https://example.com/a.png"}]),
     ("invalid_blocks", [DIVIDER | {"block_id": "a"}, DIVIDER | {"block_id": "a"}]),
     ("invalid_blocks", [DIVIDER | {"block_id": "a" * 256}]),
+    ("invalid_blocks", [actions({"type": "overflow", "options": options(6)})]),
+    ("invalid_blocks", [actions({"type": "overflow", "options": []})]),
+    ("invalid_blocks", [actions({"type": "external_select", "options": options(1)})]),
+    ("invalid_blocks", [actions({"type": "static_select", "options": options(1) * 2})]),
+    ("invalid_blocks", [actions({"type": "checkboxes", "options": options(1) * 2})]),
+    ("invalid_blocks", [actions({"type": "radio_buttons", "options": options(1) * 2})]),
+    ("invalid_blocks", [actions({"type": "datepicker", "initial_date": "2026-02-30"})]),
+    ("invalid_blocks", [actions({"type": "timepicker", "timezone": "Mars/Olympus"})]),
     ("msg_blocks_too_long", [*INSIDE[-2], {"type": "header", "text": plain(1)}]),
     ("msg_blocks_too_long", [rich("x" * 12_001)]),
 ]
@@ -176,6 +187,10 @@ def view(*blocks: Json, **parts: Any) -> Json:
     return {name: part for name, part in (frame | parts).items() if part is not None}
 
 
+def number(**parts: str) -> Json:
+    return {"type": "number_input", "is_decimal_allowed": False} | parts
+
+
 def field(**parts: Any) -> Json:
     return {"type": "input", "label": plain(5), "element": {"type": "plain_text_input"}} | parts
 
@@ -190,6 +205,10 @@ def field(**parts: Any) -> Json:
         view(field(element={"type": "radio_buttons", "options": options(10)})),
         view(field(element={"type": "number_input", "is_decimal_allowed": True, "initial_value": "-1.5"})),
         view(field(element={"type": "datetimepicker"}), field(element={"type": "multi_users_select"})),
+        view(field(element={"type": "plain_text_input", "max_length": 4, "initial_value": "1234"})),
+        view(field(element={"type": "datepicker", "initial_date": "2028-02-29"})),
+        view(field(element=number(min_value="4", max_value="4", initial_value="4"))),
+        view(field(element={"type": "external_select", "initial_option": options(1)[0]})),
     ],
 )
 def test_a_view_that_fits_is_taken(good: Json) -> None:
@@ -216,6 +235,12 @@ def test_a_view_that_fits_is_taken(good: Json) -> None:
         view(field(element={"type": "timepicker", "initial_time": "24:00"})),
         view(field(element={"type": "plain_text_input", "max_length": 3001})),
         view(*[field(element={"type": "plain_text_input", "focus_on_load": True})] * 2),
+        view(field(element={"type": "plain_text_input", "max_length": 4, "initial_value": "12345"})),
+        view(field(element={"type": "plain_text_input", "max_length": 4, "min_length": 5})),
+        view(field(element=number(max_value="4", initial_value="5"))),
+        view(field(element=number(min_value="6", max_value="4"))),
+        view(field(element={"type": "datepicker", "initial_date": "2026-13-01"})),
+        view(field(element={"type": "overflow", "options": options(2)})),
     ],
 )
 def test_a_view_that_does_not_fit_is_refused(bad: Any) -> None:

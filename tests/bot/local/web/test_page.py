@@ -152,6 +152,27 @@ def test_a_request_is_approved_by_somebody_else(page: Page) -> None:
     expect(page.get_by_test_id("thread")).to_contain_text("Approved by @Bob Ray")
 
 
+def test_a_plan_is_folded_as_slack_folds_it(page: Page) -> None:
+    ask(page)
+
+    expect(page.get_by_test_id("plan")).to_contain_text("Deploy auth-service")
+    expect(page.get_by_test_id("task").first).to_be_hidden()
+    page.get_by_test_id("plan").locator("summary").first.click()
+    expect(page.get_by_test_id("task").first).to_be_visible()
+    expect(page.get_by_text("does 1")).to_be_hidden()
+
+
+def test_the_page_shows_how_often_it_rang(page: Page, slack: LocalSlack) -> None:
+    api = WebClient(slack.bot_token, base_url=slack.api_url)
+    bob = page.locator("[data-user=U0BOB][data-testid=member]")
+    expect(bob).to_be_visible()
+    expect(bob.get_by_test_id("notices")).to_have_count(0)
+    ts = api.chat_postMessage(channel="C0OPS", text="<@U0BOB>, look")["ts"]
+    api.chat_update(channel="C0OPS", ts=ts, text="<@U0BOB>, look again")
+
+    expect(bob.get_by_test_id("notices")).to_have_text("1")
+
+
 def test_a_form_shows_errors_at_the_field_and_escape_leaves_it(page: Page) -> None:
     ask(page)
     page.get_by_role("button", name="Edit").click()

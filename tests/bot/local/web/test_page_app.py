@@ -77,7 +77,21 @@ def on_message(event: Json, client: WebClient) -> None:
         client.chat_postMessage(channel=event["channel"], text=f"You wrote: {event['text']}")
 
 
+def on_options(ack: Any, payload: Json) -> None:
+    names = [f"web-{n}" for n in (1, 20, 21, 22) if payload["value"] in f"web-{n}"]
+    ack(options=[{"text": plain(name), "value": name} for name in names])
+
+
+def on_chosen(ack: Any, body: Json, client: WebClient) -> None:
+    ack()
+    chosen = body["actions"][0]["selected_option"]["value"]
+    client.chat_postMessage(channel=body["channel"]["id"], text=f"chosen: {chosen}")
+
+
 def listen(app: App) -> None:
+    app.options("external_select")(on_options)
+    app.action("external_select")(on_chosen)
+    app.action("overflow")(on_chosen)
     app.event("app_home_opened")(on_home)
     app.event("message")(on_message)
     app.action("edit")(on_edit)
@@ -247,9 +261,11 @@ def gallery(file_id: str) -> list[Json]:
     said = {"type": "section", "text": {"type": "mrkdwn", "text": "*Bold*, `code`, <@U0BOB>"}}
     inside = {"type": "container", "title": plain("Preview"), "is_collapsible": True, "child_blocks": [said]}
     options = [{"text": plain(name), "value": name} for name in ("one", "two")]
-    kinds = ("static_select", "radio_buttons", "checkboxes")
+    kinds = ("static_select", "radio_buttons", "checkboxes", "overflow")
     choices = [{"type": kind, "action_id": kind, "options": options} for kind in kinds]
-    pickers = [{"type": k, "action_id": k} for k in ("timepicker", "datepicker", "datetimepicker")]
+    pickers = [
+        {"type": k, "action_id": k} for k in ("timepicker", "datepicker", "datetimepicker", "external_select")
+    ]
     return [
         header("Every block"),
         {"type": "plan", "title": "Deploy auth-service", "tasks": tasks},
@@ -276,6 +292,36 @@ def test_every_block_is_drawn(page: Page, api: WebClient) -> None:
 
     assert {block["type"] for block in blocks} == MESSAGE_BLOCKS
     expect(message.locator(".unknown")).to_have_count(0)
+
+
+def test_a_menu_and_a_select_that_asks_the_app_are_used(page: Page, api: WebClient) -> None:
+    file = api.files_upload_v2(filename="timeline.png", content=picture(60, 16))["file"]
+    api.chat_postMessage(channel="C0OPS", text="gallery", blocks=gallery(file["id"]))
+    page.locator(".overflow summary").click()
+    page.get_by_test_id("overflow-option").filter(has_text="two").click()
+    expect(page.get_by_test_id("message").last).to_contain_text("chosen: two")
+    page.locator("input[data-action-id=external_select]").fill("web-2")
+    expect(page.get_by_test_id("suggestion-option")).to_have_count(3)
+    page.get_by_test_id("suggestion-option").nth(1).click()
+
+    expect(page.get_by_test_id("message").last).to_contain_text("chosen: web-21")
+
+
+def test_what_one_was_choosing_outlives_a_redraw(page: Page, api: WebClient) -> None:
+    file = api.files_upload_v2(filename="timeline.png", content=picture(60, 16))["file"]
+    shown = api.chat_postMessage(channel="C0OPS", text="gallery", blocks=gallery(file["id"]))
+    field = page.locator("input[data-action-id=external_select]")
+    page.locator(".overflow summary").click()
+    field.press_sequentially("web")
+    expect(page.get_by_test_id("suggestion-option")).to_have_count(4)
+    for name in ("eyes", "wave"):
+        api.reactions_add(channel=shown["channel"], timestamp=shown["ts"], name=name)
+        expect(page.get_by_test_id("reaction").filter(has_text="1").last).to_be_visible()
+        field.press_sequentially("-2" if name == "eyes" else "1")
+
+    expect(field).to_have_value("web-21")
+    expect(page.get_by_test_id("suggestion-option")).to_have_text(["web-21"])
+    expect(page.get_by_test_id("overflow-option").first).to_be_visible()
 
 
 UNNAMED = re.compile(
