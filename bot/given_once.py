@@ -1,11 +1,13 @@
 """JSON and YAML in which nothing is said twice: of two values for one name, two readers may see either."""
 
 import json
+import re
 from typing import Any
 
 import yaml
 
 MERGE = "tag:yaml.org,2002:merge"
+BOOL = "tag:yaml.org,2002:bool"
 
 
 class GivenTwice(ValueError):
@@ -17,7 +19,7 @@ class GivenTwice(ValueError):
 
 def json_of(text: str | bytes, **options: Any) -> Any:
     """As `json.loads`, but a name that stands twice in one object is refused."""
-    return json.loads(text, object_pairs_hook=_object, **options)
+    return json.loads(text, object_pairs_hook=once, **options)
 
 
 def yaml_of(text: str) -> Any:
@@ -25,7 +27,8 @@ def yaml_of(text: str) -> Any:
     return yaml.load(text, Loader=_Loader)  # noqa: S506 # a SafeLoader that refuses more
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The pairs as an object, if no name stands in two of them."""
     made: dict[str, Any] = {}
     for name, value in pairs:
         if name in made:
@@ -35,6 +38,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
+    """YAML as people write it: `on`, `off`, `yes` and `no` are words; only true and false are truths."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 # PyYAML reads it from the class
+        first: [pair for pair in pairs if pair[0] != BOOL]
+        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """What `<<` brings in may be said again: that is what it is for."""
         seen: set[tuple[str, str]] = set()
@@ -44,3 +54,6 @@ class _Loader(yaml.SafeLoader):
                 raise GivenTwice(said[1])
             seen.add(said)
         return super().construct_mapping(node, deep)
+
+
+_Loader.add_implicit_resolver(BOOL, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))

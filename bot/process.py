@@ -1,58 +1,76 @@
-"""The bot process: one app, and six loops that sleep until something was committed."""
+"""The bot process: one app, and eight loops that sleep until something was committed."""
 
 import logging
+import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import closing, contextmanager
-from functools import cache
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
+from aiohttp.web import RouteDef
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
-from slack_sdk.errors import SlackApiError
 from sqlalchemy import Engine
 
 from bot.cards.blocks import Block, permalink
 from bot.cards.home import HomeFacts, closed, home
 from bot.config import BotSettings
-from bot.context import Advise, AskModel, Bot, Revise
+from bot.context import Advise, AskModel, Bot, Revise, Thought
 from bot.inbox.dispatch import handle_all
-from bot.people import People, Unidentified
+from bot.machines.cloud_events import secrets_of, tell
+from bot.machines.oncall.duty import duties
+from bot.machines.opening import machine_doors
+from bot.people import Home, People, Unidentified
 from bot.planner.decision import Decision, Progress, Verb
-from bot.planner.model.claude import Claude, connect
-from bot.planner.model.usage import PRICES, Usage
-from bot.planner.model.wire import Asked, Declined
+from bot.planner.model.claude import Claude, claude, connect
+from bot.planner.model.prompt import Ground
+from bot.planner.model.usage import ModelUnavailable, Usage, prices
 from bot.planner.runbooks import book as runbooks
-from bot.planner.runbooks.book import Planned
+from bot.planner.validate import Catalogue
+from bot.plans.up_to_date import fresh
 from bot.policy.authorize import Actor
 from bot.policy.totp import Safe
+from bot.policy.visibility import visible
 from bot.slack.app import build
-from bot.slack.http_mode import serving
+from bot.slack.http_mode import slack_door
+from bot.slack.meeting import LINE, SlackAway, find_home, meeting
 from bot.slack.outbox import Outbox
+from bot.slack.socket_mode import refuse_said_twice
 from bot.turns.anchor import Anchor
-from bot.turns.one_at_a_time import in_turn
-from bot.turns.reminders import remind
-from bot.turns.rounds import tend, think
-from storage.config import SignoffConfig, read_config
+from bot.turns.cron_jobs import ringing
+from bot.turns.forgetting import forget_old
+from bot.turns.loops import paced, seldom, spin
+from bot.turns.one_at_a_time import Shifts
+from bot.turns.rounds import look_after, tend
+from bot.turns.thinking import Thinker
+from storage.config import ON_CALL, Purpose, SignoffConfig, read_config
 from storage.contract.spec import PlanSpec
-from storage.database.commit_notices import CommitListener
-from storage.database.engine import migrate, open_engine
+from storage.database.agreed_clock import agreed
+from storage.database.engine import await_database, migrate, open_engine
 from storage.database.only_one import only_one
-from storage.errors import BadConfig
+from storage.errors import BadConfig, Unavailable
+from storage.http_server import serving
 from storage.intention import Intention
 from storage.monitoring.health import Health, HealthSettings, Pulse, answering
+from storage.monitoring.skew import skewed
+from storage.monitoring.troubles import Troubles
+from storage.monitoring.undone import undone
 from storage.private_files import private_directory
 from storage.reading.plan_view import PlanView
 from storage.signal_flag import Flag
 
-TICK = 1.0
+P = ParamSpec("P")
+R = TypeVar("R")
 Thinking = tuple[AskModel | None, Advise | None, Revise | None]
 NO_MODEL: Thinking = (None, None, None)
+NOWHERE = Home("")  # until Slack has said whose token it is
 # Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
-PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0}
+PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0,
+            "forget": 900.0, "tell": 300.0}  # fmt: skip
 logger = logging.getLogger(__name__)
 
 
@@ -67,47 +85,95 @@ def run(settings: BotSettings) -> int:
 
 
 def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
-    """The life of one bot: hear, think, tend, speak, remind, anchor."""
+    """The life of one bot: hear, think, tend, speak, remind, anchor, forget."""
+    await_database(engine)
     migrate(engine)
-    store = Intention(engine, settings.now(), settings.redactor())
+    clock = agreed(engine, settings.now())
+    store, troubles = Intention(engine, clock, settings.redactor()), Troubles()
     client = web_client(settings)
-    thinks, safe = connect_planner(settings, config, store), open_safe(settings, config)
-    bot, outbox = make_bot(store, client, config, thinks, settings.state / "attempts", safe)
+    thinks, safe = connect_planner(settings, config, store, troubles), open_safe(settings, config)
+    try:
+        here = find_home(client)
+    except SlackAway as error:
+        logger.warning("%s; the bot starts, and hears and shows nothing yet", error)
+        troubles.say(LINE, f"{error}; nothing is heard from there.")
+        here = NOWHERE
+    bot, outbox = make_bot(store, client, config, thinks, settings.state / "attempts", safe, here)
+    tickets = settings.tickets()
+    bot, outbox = (
+        replace(bot, board=bool(tickets.address)),
+        replace(outbox, troubles=troubles, tickets=tickets),
+    )
     store.adopt(config.version(), config.rules(), actor="bot")
     file, channel = config.audit.anchor(settings.state), config.audit.channel
     anchor = Anchor(store, file, channel, config.people.admins)
-    stop = Flag()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    stop, pulse, heard_by = Flag(), Pulse(**PATIENCE), secrets_of(config.events, os.environ)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
+    heard, thinker = dict[str, float](), Thinker(bot, config.model.at_once)  # whose turn was when
     work = {
-        "hear": lambda: handle_all(bot), "think": paced(lambda: think(bot)), "tend": paced(lambda: tend(bot)),
-        "speak": paced(outbox.speak), "remind": seldom(lambda: remind(bot)),
+        "hear": lambda: handle_all(bot, heard), "think": paced(thinker.turn),
+        "tend": paced(lambda: tend(bot)),
+        "speak": paced(
+            lambda: replace(outbox, site=bot.people.home.url, on_call=on_call_now(bot)).speak()
+        ),
+        "remind": seldom(lambda: look_after(bot, bot.people.home.url)),
         "anchor": seldom(anchor.drop, config.audit.minutes * 60),
+        "forget": seldom(lambda: forget_old(store, config.audit.keep_days), 3600.0),
+        "tell": seldom(lambda: tell(bot, heard_by), 2.0),
     }  # fmt: skip
-    pulse = Pulse(**PATIENCE)
-    loops = [pulse.beating(name, in_turn(engine, name, do)) for name, do in work.items()]
-    with answering(Health(store, pulse), HealthSettings()), listening(settings, client, bot):
-        spin(store, loops, stop, settings.orphaned)
-    anchor.drop()
-    if len(store.unsent()) == 1:  # the last word; where more waits, Slack is not there, and it waits, too
-        outbox.speak()
+    health = Health(store, pulse, troubles, lambda: [*undone(store), *skewed(clock)])
+    with answering(health, HealthSettings()), listening(settings, client, bot, troubles), ringing(bot):
+        shifts = Shifts(engine, work, pulse.is_late)
+        spin(store, work, shifts, pulse, stop, lambda: os._exit(1), settings.orphaned, clock.compare)
+    with suppress(Unavailable):
+        anchor.drop()
+        if len(store.unsent()) == 1:  # the last word; where more waits, Slack is not there, and it waits, too
+            outbox.speak()
     return 0
 
 
 @contextmanager
-def listening(settings: BotSettings, client: WebClient, bot: Bot) -> Iterator[None]:
-    """Hear Slack by Socket Mode, or by signed requests where a port is configured."""
-    if settings.http_port:
-        secret = settings.slack_signing_secret.get_secret_value()
-        with serving(build(client, bot, secret), secret, settings.http_host, settings.http_port):
-            yield
-        return
-    handler = SocketModeHandler(build(client, bot), settings.slack_app_token.get_secret_value())
-    handler.connect()  # type: ignore[no-untyped-call] # Bolt's adapter carries no types
-    try:
+def listening(settings: BotSettings, client: WebClient, bot: Bot, troubles: Troubles) -> Iterator[None]:
+    """Hear Slack by Socket Mode, or by signed requests; and machines, where a port is configured."""
+    app = build(client, bot)
+
+    def meet() -> Callable[[], None]:
+        if not bot.people.home.team:
+            bot.people.home = find_home(client)
+        return lambda: None
+
+    def connect() -> Callable[[], None]:
+        meet()
+        handler = SocketModeHandler(app, settings.slack_app_token.get_secret_value())
+        refuse_said_twice(handler.client)
+        try:
+            handler.connect()  # type: ignore[no-untyped-call] # Bolt's adapter carries no types
+        except Exception:
+            handler.close()  # type: ignore[no-untyped-call] # as above
+            raise
+        return handler.close
+
+    by_http = settings.slack_by_http
+    secret = settings.slack_signing_secret.get_secret_value()
+    slack = [slack_door(app, secret)] if by_http else []
+    with doors(settings, bot, slack), meeting(meet if by_http else connect, troubles):
         yield
-    finally:
-        handler.close()  # type: ignore[no-untyped-call] # as above
+
+
+@contextmanager
+def doors(settings: BotSettings, bot: Bot, more: Sequence[RouteDef] = ()) -> Iterator[int]:
+    """Serve what comes by HTTP, if a port is configured: machines, and Slack where it comes that way."""
+    if not settings.http_port:
+        yield 0
+        return
+    with (
+        machine_doors(bot, settings.public_url, os.environ) as (routes, beside),
+        serving(
+            "SIGNOFF_HTTP_PORT", settings.http_host, settings.http_port, [*more, *routes], beside=beside
+        ) as port,
+    ):
+        yield port
 
 
 def load_config(settings: BotSettings) -> SignoffConfig:
@@ -119,7 +185,7 @@ def load_config(settings: BotSettings) -> SignoffConfig:
         )
     way_in = (
         ("SLACK_SIGNING_SECRET", settings.slack_signing_secret)
-        if settings.http_port
+        if settings.http_port and not settings.slack_app_token.get_secret_value().strip()
         else ("SLACK_APP_TOKEN", settings.slack_app_token)
     )
     for name, secret in (("SLACK_BOT_TOKEN", settings.slack_bot_token), way_in):
@@ -135,29 +201,26 @@ def web_client(settings: BotSettings) -> WebClient:
     return WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
 
 
-def connect_planner(settings: BotSettings, config: SignoffConfig, store: Intention) -> Thinking:
+def connect_planner(
+    settings: BotSettings, config: SignoffConfig, store: Intention, troubles: Troubles | None = None
+) -> Thinking:
     """How to ask the model for a plan, how one goes on, and how it is changed, when there is a key."""
     key = settings.anthropic_api_key.get_secret_value()
     if not key.strip():
         return NO_MODEL
-    chosen, client = config.model, cache(lambda: connect(key))  # its import takes seconds: when first asked
+    client = cache(lambda: connect(key))  # its import takes seconds: when first asked
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
-    if chosen.name not in PRICES:
-        raise BadConfig(f"No price is known for [model] name = '{chosen.name}'. Known: {', '.join(PRICES)}.")
+    known = prices(config.model)
 
-    def model(spend: Callable[[str, Usage], None]) -> Claude:
-        return Claude(
-            client(),
-            chosen.name,
-            chosen.effort,
-            PRICES,
-            spend,
-            redact=store.redact.text,
-            clean=store.redact.document,
-        )
+    def model(spend: Callable[[str, Usage], None], purpose: Purpose) -> Claude:
+        return claude(
+            client(), config.model, purpose, known, spend,
+            redact=store.redact.text, clean=store.redact.document,
+        )  # fmt: skip
 
-    def ask(text: str, spend: Callable[[str, Usage], None]) -> Planned | Asked | Declined:
-        return model(spend).plan(text, store.contracts(), config, store.clock(), books)
+    def ask(text: str, spend: Callable[[str, Usage], None], ground: Ground) -> Thought:
+        usable = runbooks.usable(books, Catalogue(store.contracts()).calls())
+        return model(spend, "plan").plan(text, store.contracts(), config, store.clock(), usable, ground)
 
     def advise(
         now: Progress,
@@ -165,12 +228,31 @@ def connect_planner(settings: BotSettings, config: SignoffConfig, store: Intenti
         rungs: Sequence[Verb],
         spend: Callable[[str, Usage], None],
     ) -> Decision:
-        return model(spend).advise(now, history, rungs, store.contracts(), config, store.clock())
+        usable = runbooks.usable(books, Catalogue(store.contracts()).calls())
+        asked = model(spend, "review")
+        return asked.advise(now, history, rungs, store.contracts(), config, store.clock(), usable)
 
-    def revise(spec: PlanSpec, text: str, spend: Callable[[str, Usage], None]) -> Planned | Asked | Declined:
-        return model(spend).revise(spec, text, store.contracts(), config, store.clock())
+    def revise(spec: PlanSpec, text: str, spend: Callable[[str, Usage], None]) -> Thought:
+        return model(spend, "change").revise(spec, text, store.contracts(), config, store.clock())
 
-    return ask, advise, revise
+    told = troubles or Troubles()
+    return told_of(ask, told), told_of(advise, told), told_of(revise, told)
+
+
+def told_of(call: Callable[P, R], troubles: Troubles) -> Callable[P, R]:
+    """The same call of the model; a monitor hears when it does not answer, and when it does again."""
+
+    def asked(*given: P.args, **more: P.kwargs) -> R:
+        try:
+            found = call(*given, **more)
+        except ModelUnavailable as error:
+            said = f"The model does not answer, so runbooks and people plan: {error}"
+            troubles.say("model", said, serious=False)
+            raise
+        troubles.mend("model")
+        return found
+
+    return asked
 
 
 def open_safe(settings: BotSettings, config: SignoffConfig) -> Safe | None:
@@ -193,85 +275,58 @@ def make_bot(
     thinking: Thinking = NO_MODEL,
     artifacts: Path | None = None,
     safe: Safe | None = None,
+    here: Home | None = None,
 ) -> tuple[Bot, Outbox]:
     """The bot and its outbox, for this workspace."""
-    try:
-        known = client.auth_test()
-    except (SlackApiError, OSError) as error:
-        raise BadConfig(f"Slack does not accept the bot token, or cannot be reached: {error}") from None
+    here = here or find_home(client)
     books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
-    enterprise, groups = str(known.get("enterprise_id") or ""), config.groups()
-    people = People(client, str(known["team_id"]), enterprise=enterprise, groups=groups)
-    drawn = homes(store, config, books, str(known["url"]), people)
+    people = People(client, here, groups=config.groups())
+    people.duties = duties(config, os.environ, people.by_email)
+    drawn = homes(store, config, books, people)
+    guides = thinking[1] is not None
+    known = (config.policy.on_call, here.url, people, guides)
     outbox = Outbox(
-        store, client, drawn, artifacts, config.policy.on_call, str(known["url"]), thinking[1] is not None
+        store, client, drawn, artifacts, *known, admins=config.people.admins, shared=people.outside
     )
-    return Bot(store, config, people, outbox.open_view, books, *thinking, safe), outbox
+    bot = Bot(
+        store, config, people, outbox.open_view, books, *thinking, safe, outbox.site, thread=people.said_in
+    )  # fmt: skip
+    return bot, replace(outbox, fresh=partial(fresh, bot))
+
+
+def on_call_now(bot: Bot) -> str:
+    """Whom a question calls: a group, or the people of a schedule; its fallback while nobody can say."""
+    named = bot.config.policy.on_call
+    if not named.startswith(ON_CALL):
+        return named
+    try:
+        return " ".join(sorted(bot.people.members(named)))
+    except Unidentified:
+        return bot.config.oncall[named.removeprefix(ON_CALL)].otherwise
 
 
 def homes(
-    store: Intention, config: SignoffConfig, books: list[runbooks.Runbook], site: str, people: People
+    store: Intention, config: SignoffConfig, books: list[runbooks.Runbook], people: People
 ) -> Callable[[str, str], Block]:
-    """How a person's home tab is drawn, from the rows as they stand; `site` is the workspace's address."""
+    """How a person's home tab is drawn, from the rows as they stand."""
 
     def draw(user: str, channel: str) -> Block:
-        plans, past = store.open_plans(limit=100), store.recent(50)
-        scene = HomeFacts(plans, past, store.stops(), books, config, store.clock(), link)
         try:
             actor = people.actor(user)
         except Unidentified:
-            actor = Actor("", user)  # what waits for them as a member of a group is not shown now
+            actor = Actor("", user)  # no plan is shown now
+        plans, past = (
+            [plan for plan in found if visible(actor, plan, config, partial(people.reads, user))]
+            for found in (store.open_plans(limit=100), store.recent(50))
+        )
+        shown = (store.stops(), books, config, store.clock(), link)
+        recurs = [
+            one for one in store.recurring() if one.state == "active" and people.reads(user, one.channel)
+        ]
+        scene = HomeFacts(plans, past, *shown, recurs, store.as_recorded, store.recovery())
         return home(user, channel, scene, actor.groups) if not actor.barred else closed(actor.barred)
 
     def link(view: PlanView) -> str:
-        return permalink(site, view.channel, view.card)
+        return permalink(people.home.url, view.channel, view.card)
 
     return draw
-
-
-def paced(work: Callable[[], None], pause: float = 0.1) -> Callable[[], None]:
-    """The same work, with a breath between its turns: one look serves many commits, and acks go first."""
-    last = [-pause]
-
-    def turn() -> None:
-        time.sleep(max(0.0, last[0] + pause - time.monotonic()))
-        work()
-        last[0] = time.monotonic()
-
-    return turn
-
-
-def seldom(work: Callable[[], None], pause: float = 10.0) -> Callable[[], None]:
-    """The same work, but not with every commit."""
-    last = [-pause]
-
-    def turn() -> None:
-        if time.monotonic() - last[0] >= pause:
-            last[0] = time.monotonic()
-            work()
-
-    return turn
-
-
-def spin(
-    store: Intention,
-    loops: list[Callable[[], None]],
-    stop: Flag,
-    orphaned: Callable[[], bool] = lambda: False,
-) -> None:
-    """Run each loop in a thread; the first one that breaks ends them all."""
-
-    def turning(work: Callable[[], None]) -> None:
-        with closing(CommitListener(store.engine)) as commits:
-            while not stop.is_set():
-                if orphaned():
-                    stop.set()
-                work()
-                commits.wait(TICK, stop.is_set)
-
-    with ThreadPoolExecutor(len(loops), "loop") as pool:
-        turns = [pool.submit(turning, work) for work in loops]
-        done, _ = wait(turns, return_when=FIRST_COMPLETED)
-        stop.set()
-        for turn in done:
-            turn.result()

@@ -2,10 +2,17 @@
 
 import unicodedata
 
+from bot.look_alikes import marked
+
 
 def inert(text: str) -> str:
     """Without control, invisible and direction-changing characters. Newlines stay."""
     return "".join(ch for ch in text if ch == "\n" or not _hidden(ch))
+
+
+def legible(text: str) -> str:
+    """The same for people to read: a letter that passes for another one is shown with its code point."""
+    return marked(inert(text))
 
 
 def clip(text: str, limit: int) -> str:

@@ -1,31 +1,83 @@
 """`signoff eval`, `runbook test`, `worker check`: each prints a table and returns an exit code."""
 
+import json
 import subprocess
+from collections.abc import Callable
+from pathlib import Path
 
 from bot.cli.sources import ask_workers
 from bot.cli.supervise import PYTHON
 from bot.config import BotSettings
-from bot.planner import evaluation
-from bot.planner.model.claude import Claude, connect
-from bot.planner.model.usage import PRICES
+from bot.planner import evaluation, examples
+from bot.planner.examples import Stage
+from bot.planner.model.claude import Claude, claude, connect
+from bot.planner.model.usage import Usage, prices
 from bot.planner.runbooks import book as runbooks
-from bot.planner.runbooks import examples
-from bot.planner.runbooks.examples import Stage
+from bot.planner.trials import trial
+from bot.planner.trials.report import compared, markdown
+from bot.planner.trials.tasks import tasks
 from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig, read_config
+from storage.errors import SignoffError
+
+FLOOR = 0.7  # of a model's answers must be right, unless somebody says otherwise
 
 
-def evaluate(settings: BotSettings, *, offline: bool, as_json: bool) -> int:
-    """The planner on the shipped cases: by the model when there is a key, else by the runbooks."""
+def evaluate(
+    settings: BotSettings, *, offline: bool, as_json: bool, cases: Path | None, floor: float | None,
+    samples: int = 1, report: Path | None = None,
+) -> int:  # fmt: skip
+    """The planner on the shipped cases, or on a file: by the model when there is a key, else by runbooks."""
     key = settings.anthropic_api_key.get_secret_value().strip()
+    if key and not offline and cases is None:
+        return try_model(
+            settings, key, samples, FLOOR if floor is None else floor, as_json=as_json, report=report
+        )
     planner: evaluation.Plans = evaluation.offline
     if key and not offline:
         chosen = read_config(settings.config).model
-        model = Claude(connect(key), chosen.name, chosen.effort, PRICES, lambda *_: None)
-        planner = evaluation.online(model)
-    text, code = evaluation.main(as_json=as_json, planner=planner)
+        planner = evaluation.online(claude(connect(key), chosen, "plan", prices(chosen), lambda *_: None))
+    if cases is None:
+        text, code = evaluation.main(as_json=as_json, planner=planner)
+    else:
+        text, code = evaluation.on_file(cases, as_json=as_json, floor=floor or 0.0, planner=planner)
     print(text)
     return code
+
+
+def try_model(
+    settings: BotSettings, key: str, samples: int, floor: float, *, as_json: bool, report: Path | None
+) -> int:
+    """Everything a model is asked for, each several times; 1 where the API failed or too little was right."""
+    chosen = read_config(settings.config).model if settings.config.exists() else SignoffConfig().model
+    client, known = connect(key), prices(chosen)
+
+    def made(spend: Callable[[str, Usage], None]) -> Claude:
+        return claude(client, chosen.model_copy(update={"fallback": ""}), "plan", known, spend)
+
+    answers = trial.run(made, tasks(), samples=samples, at_once=chosen.at_once)
+    found = trial.figures(answers, model=chosen.name, floor=floor)
+    if report:
+        report.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        report.with_suffix(".md").write_text(markdown(found) + "\n", encoding="utf-8")
+    print(json.dumps(found, indent=2) if as_json else markdown(found))
+    return trial.code(found)
+
+
+def compare(first: Path, second: Path) -> int:
+    """Two reports side by side."""
+    found = []
+    for path in (first, second):
+        try:
+            found.append(json.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise SignoffError(f"There is no file {path}.") from None
+        except (OSError, ValueError) as error:
+            raise SignoffError(f"{path} is no report of `signoff eval --report`: {error}") from None
+        if not isinstance(found[-1], dict) or not {"total", "kinds", "wrong", "prompts"} <= found[-1].keys():
+            raise SignoffError(f"{path} is no report of `signoff eval --report`.")
+    print(compared(*found))
+    return 0
 
 
 def rehearse(settings: BotSettings) -> int:
@@ -38,8 +90,8 @@ def rehearse(settings: BotSettings) -> int:
     config = read_config(settings.config) if settings.config.exists() else SignoffConfig()
     if not config.runbooks:
         return code
-    own = runbooks.read(config.runbooks)
-    more, failed = examples.main(Stage([*shipped, *own], ask_workers(), config, settings.now()()), own)
+    own, every = runbooks.read(config.runbooks), runbooks.read((runbooks.SHIPPED, *config.runbooks))
+    more, failed = examples.main(Stage(every, ask_workers(), config, settings.now()()), own)
     print(more)
     return code or failed
 

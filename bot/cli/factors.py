@@ -1,12 +1,14 @@
 """`signoff factor` and `approve`: second factors, and an approval by SSH signature."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import segno
 
 from bot.cards.blocks import PREFIX
-from bot.cli.sources import open_store
+from bot.cards.face.lines import subject
+from bot.cli.sources import open_store, open_to_read
 from bot.config import BotSettings
 from bot.inbox.clicks import give_approval
 from bot.policy import ssh_signature as signature
@@ -21,18 +23,37 @@ from storage.safeguards.second_factors import LIMIT, Proof
 TRIES = 3
 
 
-def factor(settings: BotSettings, act: str, user: str, ask: Callable[[str], str] = input) -> int:
+def terminal(shown: str) -> str:
+    """Ask whoever sits at this terminal."""
+    try:
+        return input(shown)
+    except (EOFError, RuntimeError):
+        raise SignoffError("Nobody answered. Nothing was kept.") from None
+
+
+def demand_terminal() -> None:
+    """A secret is shown to a person, and never to a log."""
+    if not all(stream and stream.isatty() for stream in (sys.stdin, sys.stdout)):
+        raise SignoffError(
+            "Enrolling shows a secret once and asks for a code of it, so it needs a terminal. "
+            "With ssh: ssh -t HOST signoff factor enrol U0123456789"
+        )
+
+
+def factor(settings: BotSettings, act: str, user: str, ask: Callable[[str], str] = terminal) -> int:
     """enrol, unlock, remove somebody; list everybody; make a key."""
     if act == "key":
         print(new_key())
         return 0
-    store = open_store(settings)
     if act == "list":
-        return list_factors(store)
+        return list_factors(open_to_read(settings))
     if not user:
         raise SignoffError(f"Please say whose: signoff factor {act} U0123456789")
+    store = open_store(settings)
     with store.coming("terminal"):
         if act == "enrol":
+            if ask is terminal:
+                demand_terminal()
             return enrol(store, Safe(settings.factor_key.get_secret_value()), user, ask)
         {"unlock": store.unlock, "remove": store.remove}[act](user, actor=login())
     print(f"{user}: codes are taken again." if act == "unlock" else f"{user} has no second factor any more.")
@@ -69,7 +90,7 @@ def list_factors(store: Intention) -> int:
 
 def approve(settings: BotSettings, plan_id: int, digest: str, signed: Path | None) -> int:
     """Approve with an SSH signature; without one, print the text to sign."""
-    store = open_store(settings)
+    store = open_store(settings) if signed else open_to_read(settings)
     view = store.view(plan_id)
     if not view.digest or digest not in {"", view.digest}:
         raise Conflict(f"The digest of plan {plan_id} is {view.digest or 'not made yet'}, not {digest}.")
@@ -86,9 +107,7 @@ def approve(settings: BotSettings, plan_id: int, digest: str, signed: Path | Non
 
 
 def explain(view: PlanView) -> int:
-    print(
-        f"Plan {view.id}: {view.spec.goal if view.spec else view.text}. Read it first: signoff show {view.id}"
-    )
+    print(f"Plan {view.id}: {subject(view)}. Read it first: signoff show {view.id}")
     print("To approve it, sign this text and hand in the signature:")
     wanted = signature.text(view.id, view.revision, view.digest)
     lines = wanted.rstrip("\n").replace("\n", "\\n")

@@ -3,13 +3,19 @@
 import json
 from pathlib import Path
 
-from bot.cards.phrases import lasting, standing, timing, title
-from bot.cli.sources import ask_workers, open_store
+from bot.board.api.models import PlanList, brief_out, plan_out
+from bot.cards.face.lines import subject, title
+from bot.cards.face.running import listed
+from bot.cards.phrases import lasting, standing, timing
+from bot.cli.sources import ask_workers, open_to_read
 from bot.config import BotSettings
 from bot.planner import importing
 from bot.planner.prepare import complete
+from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
 from bot.policy.authorize import terms
+from storage.board.happenings import approvals
+from storage.board.lines import PAGE, Filter, page
 from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec
 from storage.errors import InvalidPlan
@@ -20,7 +26,8 @@ def plan(settings: BotSettings, path: Path) -> int:
     """Load a plan from JSON; print it as it would be proposed, its digest and risk, and every problem."""
     config, catalogue = read_config(settings.config), ask_workers()
     try:
-        draft, notes = importing.read(importing.load(path), catalogue)
+        books = runbooks.read((runbooks.SHIPPED, *config.runbooks))
+        draft, notes = importing.read(importing.load(path), catalogue, books, config)
     except InvalidPlan as error:
         return _print_problems([str(issue) for issue in error.issues])
     spec, issues = complete(draft, catalogue, config, settings.now()())
@@ -33,20 +40,31 @@ def plan(settings: BotSettings, path: Path) -> int:
     return _print_problems([str(issue) for issue in issues])
 
 
-def plans(settings: BotSettings) -> int:
-    """The newest plans, one line each."""
-    store = open_store(settings)
-    for view in store.recent():
-        goal = view.spec.goal if view.spec else view.text
+def plans(settings: BotSettings, *, as_json: bool = False) -> int:
+    """The newest plans, one line each; or as the board's API gives them."""
+    store = open_to_read(settings)
+    if as_json:
+        found_lines = page(store, Filter())
+        more = found_lines[PAGE - 1].id if len(found_lines) > PAGE else 0
+        print(PlanList(plans=[brief_out(line) for line in found_lines[:PAGE]], before=more).model_dump_json())
+        return 0
+    found = store.recent()
+    if not found:
+        print("There are no plans yet.")
+    for view in map(store.as_recorded, found):
+        goal = subject(view)
         print(f"{view.id:>5}  {standing(view, store.clock()):<40}  {goal}")
     return 0
 
 
-def show(settings: BotSettings, plan_id: int) -> int:
-    """One plan, its steps and its journal."""
-    store = open_store(settings)
-    view = store.view(plan_id)
-    print(f"Plan {view.id}: {view.spec.goal if view.spec else view.text}")
+def show(settings: BotSettings, plan_id: int, *, as_json: bool = False) -> int:
+    """One plan, its steps and its journal; or as the board's API gives it."""
+    store = open_to_read(settings)
+    view = store.as_recorded(store.view(plan_id))
+    if as_json:
+        print(plan_out(view, approvals(store, plan_id, view.revision), store.clock()).model_dump_json())
+        return 0
+    print(f"Plan {view.id}: {subject(view)}")
     print(f"{standing(view, store.clock())}; {view.reason}" if view.reason else standing(view, store.clock()))
     _print_steps(view)
     for event in store.events(plan_id):
@@ -66,7 +84,7 @@ def _print_terms(spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, se
 def _print_steps(view: PlanView) -> None:
     for number, step in enumerate(view.steps, 1):
         said = f": {step.report.summary}" if step.report else ""
-        print(f"  {number}. [{step.state}] {title(step.spec)} ({timing(step.spec)}){said}")
+        print(f"  {number}. [{listed(step)}] {title(view, step.spec)} ({timing(step.spec)}){said}")
 
 
 def _print_problems(found: list[str]) -> int:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from bot.cli.sources import open_store
+from bot.cards.face.lines import subject
+from bot.cli.sources import open_to_read
 from bot.config import BotSettings
 from bot.planner.validate import Catalogue
 from bot.policy import apply_rules as rules
@@ -29,11 +30,11 @@ def main(settings: BotSettings, what: str, about: str) -> int:
 
 def explain(settings: BotSettings, plan_id: int) -> int:
     """Which rules speak of each step of a plan, what they ask together, and who may approve."""
-    store, config = open_store(settings), read_config(settings.config)
+    store, config = open_to_read(settings), read_config(settings.config)
     view, catalogue = store.view(plan_id), Catalogue(store.contracts())
     if view.spec is None:
         raise SignoffError(f"Plan {plan_id} has no revision yet, so no rule speaks of it.")
-    print(f"Plan {view.id}, revision {view.revision}: {view.spec.goal}")
+    print(f"Plan {view.id}, revision {view.revision}: {subject(view)}")
     print(f"policy {config.version()}" + (f", proposed under {view.policy}" if view.policy else ""))
     for line in explained(view, catalogue, config, store.clock()):
         print(line)
@@ -50,14 +51,16 @@ def explained(view: PlanView, catalogue: Catalogue, config: SignoffConfig, now: 
         yield from (f"    {rules.said(rule)}" for rule in some)
         if not some:
             yield f"    no rule speaks of it; risk {fact.risk} decides" if fact.changes else "    no rule"
-    asked = terms(view.spec, catalogue, config, authors=view.authors or (view.requester,), now=now)
+    asked = terms(
+        view.spec, catalogue, config, authors=view.authors or view.askers, now=now, machine=view.machine
+    )
     yield f"Risk: {asked.risk} ({'; '.join(asked.reasons)})"
     yield from _asked(asked, view)
 
 
 def replay(settings: BotSettings, changed: Path | None) -> int:
     """Recorded plans before another signoff.toml: what would differ. Nothing is written."""
-    store, config = open_store(settings), read_config(changed or settings.config)
+    store, config = open_to_read(settings), read_config(changed or settings.config)
     catalogue, views = Catalogue(store.contracts()), [v for v in store.recent(REPLAYED) if v.spec]
     differing = 0
     for view in reversed(views):
@@ -73,8 +76,8 @@ def replayed(view: PlanView, catalogue: Catalogue, config: SignoffConfig) -> Ter
     """What this policy would have asked when the plan was asked for."""
     if view.spec is None:
         return None
-    authors = view.authors or (view.requester,)
-    return terms(view.spec, catalogue, config, authors=authors, now=view.created_at)
+    authors = view.authors or view.askers
+    return terms(view.spec, catalogue, config, authors=authors, now=view.created_at, machine=view.machine)
 
 
 def differences(view: PlanView, asked: Terms | None) -> Iterator[str]:

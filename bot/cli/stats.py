@@ -1,48 +1,32 @@
 """`signoff stats`: figures from the journal alone: how plans ended, what recovered by itself, time, money."""
 
-import json
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from dataclasses import asdict, dataclass, field, replace
 from itertools import groupby
 from statistics import median
 from typing import Any
 
+from bot.board.api.models import figures_out
 from bot.cards.phrases import lasting
-from bot.cli.sources import open_store
+from bot.cli.sources import open_to_read
 from bot.config import BotSettings
-from storage.database.tables import Event
-
-RUNGS = ("retry", "alternative", "simplify")
-OURS = frozenset({"planner", "rules", "policy", "clock", "bot"})
-ENDS = ("finish", "reject", "expire", "cancel")
-
-
-@dataclass(frozen=True)
-class Story:
-    """One plan, as its journal tells it."""
-
-    outcome: str = "open"
-    rungs: tuple[str, ...] = ()  # what the planner did by itself after a failure, in order
-    asked: bool = False  # whether a person was asked how it goes on, with a cause and something to choose
-    answered: bool = False  # whether a person said how it goes on
-    waited: float | None = None  # seconds from the proposal to the approval by people
-    usd: float = 0.0
-
-    @property
-    def recovered(self) -> bool:
-        return bool(self.rungs) and self.outcome == "succeeded" and not self.answered
+from storage.board.stories import all_opened, cost, rows, waited
+from storage.board.sums import sums_of
+from storage.journal.stories import Recovery, story
 
 
 @dataclass(frozen=True)
 class Stats:
-    """Sums over all plans."""
+    """Sums over all plans. The three of recovery have one denominator: plans with a failed attempt."""
 
     plans: int = 0
     outcomes: dict[str, int] = field(default_factory=dict)
-    failed_on_the_way: int = 0  # plans in which the planner acted on a failure, or asked
-    recovered: int = 0  # of these, ended well without a person
+    failed_attempts: int = 0  # each attempt that failed or was lost, once
+    failed_on_the_way: int = 0  # plans with such an attempt
+    ended: int = 0  # of these, those that have ended
+    recovered: int = 0  # of these, ended well, and no person helped after the failure
     recovered_by: dict[str, int] = field(default_factory=dict)  # the last rung that it took
     asked: int = 0
     answered: int = 0
@@ -56,73 +40,70 @@ class Stats:
 
 def print_stats(settings: BotSettings, *, as_json: bool) -> int:
     """For people, or as JSON for programs."""
-    found = stats(open_store(settings).journal())
-    print(json.dumps(found.as_json()) if as_json else table(found))
+    store = open_to_read(settings)
+    if as_json:
+        told = sums_of(rows(store.journal(), all_opened(store)))
+        found = replace(told, outcomes=stats(store.journal()).outcomes)  # with those that are open
+        print(figures_out(found, None, store.clock()).model_dump_json())
+    else:
+        print(table(stats(store.journal())))
     return 0
 
 
-def stats(events: Iterable[Event]) -> Stats:
-    """Of a journal in the order of plans and their events."""
-    told = [story([*found]) for _, found in groupby(events, key=lambda event: event.plan_id)]
-    waits = [one.waited for one in told if one.waited is not None]
-    recovered = [one for one in told if one.recovered]
+def stats(events: Iterable[Any]) -> Stats:
+    """Of a journal in the order of plans and their events: one plan at a time is held in memory."""
+    counts, outcomes, rungs = Counter[str](), Counter[str](), Counter[str]()
+    waits, usd, failed = array("d"), 0.0, Recovery()
+    for _, found in groupby(events, key=lambda event: event.plan_id):
+        told = [*found]
+        usd += cost(told)
+        if _no_plan(told):
+            continue
+        one = story(told)
+        outcomes[one.outcome] += 1
+        counts += Counter(name for name in ("asked", "answered") if getattr(one, name))
+        failed = failed + one
+        rungs += Counter((one.rungs or ("probe",))[-1:] if one.recovered else ())
+        long = waited(told)
+        waits.extend(() if long is None else (long,))
     return Stats(
-        plans=len(told),
-        outcomes=dict(Counter(one.outcome for one in told)),
-        failed_on_the_way=sum(bool(one.rungs) or one.asked for one in told),
-        recovered=len(recovered),
-        recovered_by=dict(Counter(one.rungs[-1] for one in recovered)),
-        asked=sum(one.asked for one in told),
-        answered=sum(one.answered for one in told),
+        plans=outcomes.total(),
+        outcomes=dict(outcomes),
+        failed_attempts=failed.failed_attempts,
+        failed_on_the_way=failed.troubled,
+        ended=failed.ended,
+        recovered=failed.recovered,
+        recovered_by=dict(rungs),
+        asked=counts["asked"],
+        answered=counts["answered"],
         approve_seconds=median(waits) if waits else None,
         approve_longest=max(waits, default=None),
-        usd=round(sum(one.usd for one in told), 6),
+        usd=round(usd, 6),
     )
 
 
-def story(events: Sequence[Event]) -> Story:
-    decided = [event.data for event in events if event.verb == "decide"]
-    choices = [event for event in events if event.verb in {"answer", "resolve"}]
-    return Story(
-        outcome=next((_end(event) for event in reversed(events) if event.verb in ENDS), "open"),
-        rungs=tuple(data["verb"] for data in decided if data["verb"] in RUNGS),
-        asked=any(data["verb"] == "ask" and data["reason"] and data.get("options") for data in decided),
-        answered=any(event.actor not in OURS for event in choices),
-        waited=_waited(events),
-        usd=sum(float(event.data.get("usd", 0.0)) for event in events if event.verb == "book"),
-    )
+def _no_plan(events: Sequence[Any]) -> bool:
+    """A question of one person, or a sentence that was refused before there was a plan."""
+    verbs = {event.verb for event in events}
+    asked = events[0].verb == "request" and events[0].data.get("private")
+    return bool(asked) or ("cancel" in verbs and "propose" not in verbs)
 
 
 def table(found: Stats) -> str:
-    """For a terminal."""
+    """For a terminal; every share with what it is a share of."""
     rungs = ", ".join(f"{verb} {number}" for verb, number in sorted(found.recovered_by.items()))
-    share = f"{found.recovered} of {found.failed_on_the_way}"
     lines = [f"{'plans':<28}{found.plans}"]
     lines += [f"  {outcome:<26}{number}" for outcome, number in sorted(found.outcomes.items())]
+    share = f"{found.recovered} of {found.ended}"
     lines += [
-        f"{'with a failure on the way':<28}{found.failed_on_the_way}",
+        f"{'failed attempts':<28}{found.failed_attempts}",
+        f"{'plans with one':<28}{found.failed_on_the_way} of {found.plans}; {found.ended} have ended",
         f"{'recovered without a person':<28}{share}{f' ({rungs})' if rungs else ''}",
-        f"{'reached a person':<28}{found.asked}, of which answered {found.answered}",
+        f"{'reached a person':<28}{found.asked} of {found.plans}; a person answered in {found.answered}",
         f"{'time to approve':<28}{_long(found.approve_seconds)}, at most {_long(found.approve_longest)}",
         f"{'cost of thinking':<28}{found.usd:.2f} USD",
     ]
     return "\n".join(lines)
-
-
-def _end(event: Event) -> str:
-    ended = {"reject": "rejected", "expire": "expired", "cancel": "cancelled"}
-    return ended.get(event.verb) or str(event.data.get("outcome", "done"))
-
-
-def _waited(events: Sequence[Event]) -> float | None:
-    """Until the first approval by a person."""
-    since: datetime | None = None
-    for event in events:
-        if event.verb in {"propose", "amend"}:
-            since = event.at
-        elif event.verb == "approve" and event.actor not in OURS and since:
-            return (event.at - since).total_seconds()
-    return None
 
 
 def _long(seconds: float | None) -> str:

@@ -17,13 +17,14 @@ CONFIG = """\
 zone = "America/New_York"
 workers = [
   "test-runner", "db-backup", "k8s-deployer", "command", "http-check", "data-retrieval", "data-processing",
-  "summary", "wait", "notify", "approval-gate",
+  "summary", "wait", "notify", "approval-gate", "code", "code-agent", "code-publish",
 ]
 runbooks = ["{home}/runbooks"]
 
 [people]
 approvers = ["U0BOB", "U0CAROL"]
 admins = ["U0CAROL"]
+logins = {{ demo = "U0ANN" }}
 
 [windows.nightly]
 start = 02:00:00
@@ -63,6 +64,16 @@ environment = "production"
 url = "http://127.0.0.1:{practice}/hook"
 message_field = "text"
 
+[inventory.repositories.shop]
+source = "{home}/shop"
+pool = "{home}/fleet"
+push = "{home}/shop"
+suite = ["{python}", "-I", "-B", "tests/run.py"]
+subtasks = "{home}/subtasks"
+api = "http://127.0.0.1:{practice}"
+key_env = ""
+models = [{{ name = "a script" }}, {{ name = "a second script" }}]  # no model thinks in the demo
+
 [inventory.sources.metrics]
 url = "http://127.0.0.1:{practice}/metrics"
 
@@ -79,6 +90,8 @@ class Seed:
     port: int
     practice: int
     token: str
+    doors: int = 0  # for machines
+    board: int = 0  # Signoff in the browser
 
 
 def plant(home: Path, port: int | None) -> Seed:
@@ -112,13 +125,16 @@ def _seed(home: Path, port: int | None) -> Seed:
     known = Seed(**json.loads(path.read_text())) if path.exists() else None
     token = known.token if known else secrets.token_urlsafe(16)
     wanted = port if port is not None else known.port if known else 8700
-    seed = Seed(_free(wanted), _free(known.practice if known else wanted and wanted + 1), token)
+    practice = free_port(known.practice if known else wanted and wanted + 1)
+    doors = free_port(known.doors if known and known.doors else wanted and wanted + 2)
+    board = free_port(known.board if known and known.board else wanted and wanted + 3)
+    seed = Seed(free_port(wanted), practice, token, doors, board)
     path.touch(mode=0o600)
     path.write_text(json.dumps(asdict(seed)))
     return seed
 
 
-def _free(port: int) -> int:
+def free_port(port: int) -> int:
     """This port, or another one when it is taken."""
     for wanted in (port, 0):
         try:
@@ -140,3 +156,21 @@ def _database(path: Path) -> None:
             [(i, i, secrets.token_hex(8)) for i in range(1, USERS + 1)],
         )
     connection.close()
+
+
+STAND_IN = """
+[model]  # of `signoff demo --model` without a key
+name = "stand-in"
+reviewer = ""
+fallback = ""
+[model.prices.stand-in]
+input = 0
+output = 0
+"""
+
+
+def name_stand_in(home: Path, *, there: bool) -> None:
+    """Let the configuration call the stand-in what it is, for as long as it plans."""
+    file = home / "signoff.toml"
+    bare = file.read_text(encoding="utf-8").replace(STAND_IN, "")
+    file.write_text(bare + (STAND_IN if there else ""), encoding="utf-8")

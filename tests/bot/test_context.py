@@ -18,12 +18,13 @@ from bot.inbox.dispatch import HANDLERS
 from bot.inbox.forms import FILLED, on_form
 from bot.inbox.home import HOME
 from bot.inbox.recurring import ACTS
-from bot.inbox.requests import BARE, WORDS
+from bot.inbox.requests import WORDS
+from bot.planner.conversation.own_words import BARE
 from bot.policy.authorize import ROLES, Actor, Allowed, Refused, authorize
 from bot.slack.app import ANYTHING, build
 from storage.config import SignoffConfig
 from storage.errors import NotAllowed, SignoffError
-from tests.support.fakes import NOW, Everybody, demo_config, messages, propose
+from tests.support.fakes import NOW, TEAM, Everybody, demo_config, messages, propose
 from tests.support.places import ROOT
 from tests.support.store import Store
 
@@ -105,7 +106,17 @@ def test_nothing_is_registered_but_the_five_doors_of_slack(shut: Bot) -> None:
 
 
 def test_every_kind_of_delivery_has_a_test_here() -> None:
-    assert HANDLERS.keys() == {"command", "mention", "reply", "click", "form", "home"}
+    assert HANDLERS.keys() == {"command", "mention", "reply", "click", "form", "home", "ask", "hook"}
+
+
+def test_every_ask_of_a_machine_asks(shut: Bot, spy: Spy) -> None:
+    who = {"user": "token:ci", "owner": "EVE", "team": TEAM, "channel": "C1", "key": "k", "print": "p"}
+    wish = {"text": "deploy a", "runbook": "", "slots": {}, "plan": None}
+    limits = {"behind": [], "runbooks": [], "environments": []}
+    refused(lambda: HANDLERS["ask"](shut, who | wish | limits))
+
+    assert spy.asked
+    assert untouched(shut.store)
 
 
 @pytest.mark.parametrize("word", [*WORDS, "deploy"])
@@ -151,7 +162,7 @@ def test_the_home_tab_and_words_in_a_thread_ask(shut: Bot, spy: Spy) -> None:
 
     refused(lambda: HANDLERS["reply"](shut, body(shut.store, text="good, but step 1 at 2am EST")))
 
-    assert spy.asked == ["look", "amend"]
+    assert spy.asked == ["look", "look"], "who may not even look is not read"
     assert untouched(shut.store)
 
 
@@ -210,7 +221,9 @@ def test_every_command_of_the_terminal_asks(monkeypatch: pytest.MonkeyPatch, nam
         return Refused("Nobody may.")
 
     words = {"plan": ["x.json"], "show": ["1"], "worker": ["check", "x"], "runbook": ["test"],
-             "policy": ["test"], "factor": ["list"], "approve": ["1"]}  # fmt: skip
+             "policy": ["test"], "factor": ["list"], "approve": ["1"], "understand": ["x"],
+             "token": ["list"], "mcp": ["serve"], "hooks": ["list"],
+             "propose": ["x", "--channel", "C1"]}  # fmt: skip
     monkeypatch.setattr(terminal, "authorize", door)
     monkeypatch.setattr(terminal, "command", lambda *_: pytest.fail("it went past the door"))
     monkeypatch.setattr(terminal, "journal", lambda *_: pytest.fail("it went past the door"))
@@ -227,7 +240,7 @@ def test_the_operator_decides_nothing_about_a_plan_but_looks_runs_and_stops() ->
     actor = Actor("", "terminal:root", terminal=True)
     may = {verb for verb in ROLES if authorize(actor, verb, None, SignoffConfig()) == Allowed()}
 
-    assert may == {"look", "stop", "resume", "run", "enrol", "relay", "audit"}
+    assert may == {"look", "stop", "resume", "run", "enrol", "relay", "admit", "audit"}
 
 
 def test_a_command_that_nobody_listed_is_refused() -> None:

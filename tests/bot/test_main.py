@@ -1,18 +1,17 @@
 """The commands as a person types them; those that serve, in their own processes."""
 
+import argparse
 import json
-import os
 import socket
 import subprocess
 import sys
-from contextlib import chdir, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 
-from bot.__main__ import main
+from bot.__main__ import parser
 from bot.cli.supervise import siblings
 from bot.demo.seed import plant
 from bot.local.server import LocalSlack
@@ -21,7 +20,9 @@ from storage.clock import wall
 from storage.config import Settings
 from storage.database.engine import migrate, open_engine
 from tests.support.fakes import PLAN_JSON
+from tests.support.samples.second_factor import KEY
 from tests.support.store import Store
+from tests.support.terminal import typed
 from tests.support.world import environment
 
 OURS = json.loads(PLAN_JSON)
@@ -38,16 +39,6 @@ WELL_KNOWN = {
          "depends_on": ["step-2"], "rollback_plan": "rollback_to_previous"}],
     "estimated_duration": "15 minutes", "risk_level": "low",
 }  # fmt: skip
-
-
-def typed(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-    """A command that only looks, without a process of its own: that would cost a second each."""
-    said, wrong, argv = StringIO(), StringIO(), ["signoff", *words]
-    with (
-        patch.dict(os.environ, environment(home, **more), clear=True), patch.object(sys, "argv", argv),
-        chdir(home), redirect_stdout(said), redirect_stderr(wrong),
-    ):  # fmt: skip
-        return subprocess.CompletedProcess(argv, main(), said.getvalue(), wrong.getvalue())
 
 
 def signoff(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -258,3 +249,68 @@ def test_neither_sibling_gets_the_secrets_of_the_other() -> None:
     assert workers.env.keys() & {"SLACK_BOT_TOKEN", "ANTHROPIC_API_KEY"} == set()
     assert bot.env["SLACK_BOT_TOKEN"] == "b"
     assert workers.env["AUTH_PROD_URL"] == "p"
+
+
+# Each command, as somebody types it who has nothing yet; without a configuration what serves does not begin.
+TYPED = {
+    "plan": ["nope.json"], "plans": [], "show": ["1"], "approve": ["1"], "factor": ["enrol", "U1"],
+    "doctor": [], "stats": [], "stop": [], "resume": [], "audit": ["verify", "nope"], "eval": ["--offline"],
+    "runbook": ["test"], "worker": ["check", "nope"], "policy": ["explain", "7"], "bot": [], "up": [],
+    "demo": ["--port", "99999"], "understand": ["x"], "token": ["list"], "mcp": ["serve"], "hooks": ["list"],
+    "propose": ["x", "--channel", "C1"], "init": ["--dry-run"], "board": [],
+}  # fmt: skip
+
+
+def ended(home: Path, *words: str, **more: str) -> str:
+    """What it says in the end; argparse ends a command by itself."""
+    try:
+        ran = typed(home, *words, **more)
+    except SystemExit as end:
+        return f"exit {end.code}"
+    assert ran.returncode in (0, 1, 2)
+    assert "Traceback" not in ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def test_every_command_is_tried() -> None:
+    (commands,) = [a for a in parser()._actions if isinstance(a, argparse._SubParsersAction)]
+
+    assert set(commands.choices) == set(TYPED)
+
+
+@pytest.mark.parametrize("stdin", [None, StringIO()], ids=["closed", "empty"])
+@pytest.mark.parametrize("name", TYPED)
+def test_no_command_needs_a_terminal_to_say_what_is_wrong(tmp_path: Path, name: str, stdin: object) -> None:
+    nothing = str(tmp_path / "no.toml")
+    with patch.object(sys, "stdin", stdin):
+        ended(tmp_path, name, *TYPED[name], SIGNOFF_CONFIG=nothing, SIGNOFF_FACTOR_KEY=KEY)
+
+
+def test_where_there_are_no_plans_it_says_so(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'signoff.db'}")
+    migrate(engine)
+    engine.dispose()
+
+    assert ended(tmp_path, "plans") == "There are no plans yet.\n"
+
+
+def test_a_secret_is_shown_to_nobody_where_there_is_no_terminal(tmp_path: Path) -> None:
+    said = ended(tmp_path, "factor", "enrol", "U1", SIGNOFF_FACTOR_KEY=KEY)
+
+    assert "needs a terminal" in said
+    assert "otpauth" not in said
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        ({"SIGNOFF_STATE": "/dev/null/x"}, "There is no database"),
+        ({"SIGNOFF_DATABASE_URL": "nonsense"}, "The database cannot be used"),
+        ({"SIGNOFF_DATABASE_URL": "postgresql://127.0.0.1:1/x"}, "The database does not answer"),
+        ({"SIGNOFF_HTTP_PORT": "abc"}, "SIGNOFF_HTTP_PORT: "),
+    ],
+)
+def test_what_is_broken_outside_is_said_in_a_sentence(
+    tmp_path: Path, broken: dict[str, str], said: str
+) -> None:
+    assert said in ended(tmp_path, "plans", **broken)

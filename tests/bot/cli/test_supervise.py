@@ -1,6 +1,7 @@
 """What is started runs our code, never that of the folder it is started in: commands, siblings, children."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import bot.cli.supervise
+from bot.cli.supervise import GOOD, PATIENCE, Child, Supervisor, lives, siblings, two_free_ports, with_health
 from bot.demo.seed import plant
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
@@ -134,3 +137,99 @@ def test_the_demo_runs_nothing_of_the_folder_it_is_started_in(folder: Path) -> N
 def is_up(home: Path, kind: str) -> bool:
     """Whether this sibling holds its lock: its own code is loaded then."""
     return (home / f"signoff.db.{kind}.lock").exists()
+
+
+# what becomes of a child
+
+DEAF = (
+    "import signal, time\n"
+    "signal.signal(15, lambda *_: time.sleep({0}) or exit(0))\n"
+    "print('up', flush=True)\n"
+    "time.sleep(60)\n"
+)
+SERVES = (
+    "from http.server import *\n"
+    "class Door(BaseHTTPRequestHandler):\n"
+    "    def do_GET(self): self.send_response({status}); self.end_headers()\n"
+    "    def log_message(self, *_): pass\n"
+    "HTTPServer(('127.0.0.1', {port}), Door).serve_forever()\n"
+)
+
+
+def child(code: str, **given: object) -> Child:
+    return Child("one", ("-c", code), dict(os.environ), **given)
+
+
+def dead(code: str = "exit(3)", **given: object) -> Child:
+    one = child(code, **given)
+    one.start()
+    assert one.process
+    one.process.wait()
+    return one
+
+
+@pytest.mark.parametrize(("lived", "wait"), [(1, 30.0), (GOOD + 1, 0.5)])
+def test_a_fall_after_a_good_run_counts_as_the_first(lived: float, wait: float) -> None:
+    one = dead()
+    one.starts, one.started_at = 9, time.monotonic() - lived
+    one.watch()
+
+    assert one.not_before - time.monotonic() == pytest.approx(wait, abs=0.2)
+
+
+def test_workers_have_the_time_that_they_are_given_to_end() -> None:
+    bot, workers = siblings({"SIGNOFF_DRAIN": "120"})
+    _, usual = siblings({})
+
+    assert (bot.patience, workers.patience, usual.patience) == (PATIENCE, 120 + PATIENCE, 30 + PATIENCE)
+
+
+@pytest.mark.parametrize(("patience", "code"), [(20.0, 0), (0.3, -9)])
+def test_a_child_that_takes_its_time_is_killed_only_when_that_is_over(
+    tmp_path: Path, patience: float, code: int
+) -> None:
+    one = child(DEAF.format(2), patience=patience, log=tmp_path / "log")
+    one.start()
+    until(lambda: (tmp_path / "log").read_text(), "it to be up")
+    Supervisor([one])._end()
+
+    assert one.process
+    assert one.process.returncode == code
+
+
+def test_a_child_that_is_stopped_is_started_anew_and_one_that_lives_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(bot.cli.supervise, "LOOK", 1.0)
+    monkeypatch.setattr(bot.cli.supervise, "UNWELL", 4.0)
+    monkeypatch.setattr(bot.cli.supervise, "PATIENCE", 0.5)
+    port = two_free_ports()
+    one = child(SERVES.format(status=200, port=port), health=f"http://127.0.0.1:{port}/healthz")
+    one.watch()
+    assert one.process
+    first = one.process
+    try:
+        until(lambda: lives(one.health), "it to be up")
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            one.watch()
+            time.sleep(0.1)
+        kept = one.process is first
+        os.kill(first.pid, signal.SIGSTOP)
+        until(lambda: one.watch() or one.process is not first, "it to be started anew")
+    finally:
+        one.process.kill()
+        one.process.wait()
+
+    assert kept
+    assert first.returncode == -9
+
+
+def test_up_asks_for_health_where_the_operator_says_or_else_on_loopback() -> None:
+    mine = siblings(with_health({"SIGNOFF_HEALTH_PORT": "9000", "SIGNOFF_HEALTH_HOST": "::"}))
+    none, chosen = siblings({}), siblings(with_health({}))
+
+    assert [one.health for one in mine] == [f"http://[::1]:{port}/healthz" for port in (9000, 9001)]
+    assert [one.health for one in none] == ["", ""]
+    assert all(one.health.startswith("http://127.0.0.1:") for one in chosen)
+    assert chosen[0].env["SIGNOFF_HEALTH_PORT"] == chosen[1].env["SIGNOFF_HEALTH_PORT"] != "0"

@@ -1,0 +1,127 @@
+"""The doctor tries what it claims, changes nothing, and tells nobody to overwrite their file."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from cryptography.fernet import Fernet
+from sqlalchemy import text
+
+from bot.cli.doctor import SCOPES
+from bot.local.server import LocalSlack
+from bot.local.shapes import Member
+from bot.policy.totp import Safe
+from storage.clock import wall
+from storage.database.engine import migrate, open_engine
+from tests.support.places import ROOT
+from tests.support.store import Store
+from tests.support.terminal import typed
+
+CONFIG = 'workers = []\n[people]\napprovers = ["U0BOB"]\n'
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "signoff.toml").write_text(CONFIG)
+    return tmp_path
+
+
+def database(home: Path) -> Store:
+    engine = open_engine(f"sqlite:///{home / 'signoff.db'}")
+    migrate(engine)
+    return Store(engine, wall)
+
+
+def test_it_makes_nothing_where_nothing_is(home: Path) -> None:
+    said = typed(home, "doctor").stdout
+
+    assert "signoff.db is not there yet; the first start makes it" in said
+    assert [one.name for one in home.iterdir()] == ["signoff.toml"]
+
+
+@pytest.mark.parametrize(
+    "words", [["plans"], ["show", "1"], ["stats"], ["policy", "test"], ["audit", "export"],
+              ["audit", "verify", "1"], ["factor", "list"], ["approve", "1"]],
+)  # fmt: skip
+def test_nor_does_any_command_that_only_looks(home: Path, words: list[str]) -> None:
+    ran = typed(home, *words)
+
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("There is no database at ")
+    assert [one.name for one in home.iterdir()] == ["signoff.toml"]
+
+
+@pytest.mark.parametrize(("version", "code"), [("0001", "•"), ("9999", "✗")])
+def test_it_leaves_another_releases_schema_as_it_is(home: Path, version: str, code: str) -> None:
+    store = database(home)
+    with store.engine.begin() as c:
+        c.execute(text("UPDATE alembic_version SET version_num = :v"), {"v": version})
+    said = typed(home, "doctor").stdout
+    with store.engine.begin() as c:
+        found = c.execute(text("SELECT version_num FROM alembic_version")).scalar_one()
+    store.engine.dispose()
+
+    assert f"{code} database: " in said
+    assert found == version
+
+
+def test_it_never_tells_to_overwrite_a_file_that_is_there(home: Path) -> None:
+    (home / "signoff.toml").write_text("[peple]\n")
+    broken = typed(home, "doctor").stdout
+    (home / "signoff.toml").unlink()
+    absent = typed(home, "doctor").stdout
+
+    assert "cp" not in broken
+    assert "→ mend it there" in broken
+    assert "→ signoff init" in absent
+
+
+def test_ids_of_the_example_are_found(home: Path) -> None:
+    (home / "signoff.toml").write_text((ROOT / "signoff.example.toml").read_text("utf-8"))
+    ran = typed(home, "doctor")
+
+    assert "✗ ids: U0123456788, U0123456789 only stand for yours" in ran.stdout
+    assert ran.returncode == 1
+
+
+def test_a_key_that_does_not_open_what_is_enrolled_is_said(home: Path) -> None:
+    key, other = (Fernet.generate_key().decode() for _ in range(2))
+    store = database(home)
+    store.enrol("U0BOB", Safe(key).seal("U0BOB", b"x"), 1, actor="me")
+    store.engine.dispose()
+
+    assert "✓ second factors: the key opens all 1" in typed(home, "doctor", SIGNOFF_FACTOR_KEY=key).stdout
+    assert (
+        "✗ second factors: The second factor of U0BOB"
+        in typed(home, "doctor", SIGNOFF_FACTOR_KEY=other).stdout
+    )
+
+
+def test_scopes_that_were_not_granted_are_named(home: Path) -> None:
+    manifest = yaml.safe_load((ROOT / "manifest.yml").read_text("utf-8"))
+    with LocalSlack(members=[Member("U0BOB", "bob", "Bob")], scopes=SCOPES - {"files:write"}) as slack:
+        tokens = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        lacks = typed(home, "doctor", SLACK_API_URL=slack.api_url, **tokens)
+
+    assert frozenset(manifest["oauth_config"]["scopes"]["bot"]) == SCOPES
+    assert "✗ Slack scopes: not granted: files:write" in lacks.stdout
+
+
+def test_what_the_workers_need_is_tried_by_them(home: Path) -> None:
+    there = home / "auth.db"
+    database(home).engine.dispose()
+    (home / "signoff.db").rename(there)
+    (home / "signoff.toml").write_text(
+        CONFIG.replace("workers = []", 'workers = ["db-backup"]')
+        + f'[inventory.databases.auth]\nkind = "sqlite"\npath = "{there}"\ndirectory = "{home}/backups"\n'
+        + f'[inventory.databases.gone]\nkind = "sqlite"\npath = "{home}/none"\ndirectory = "{there}/x"\n'
+        + '[inventory.databases.far]\nkind = "postgres"\nurl_env = "FAR"\ndirectory = "."\n'
+    )
+    said = typed(home, "doctor", FAR="postgresql://nobody@127.0.0.1:1/none").stdout
+
+    assert "✓ database auth: can be used" in said
+    assert "✓ backups of auth: can be used" in said
+    assert "✗ database gone: The database file" in said
+    assert f"✗ backups of gone: The workers may not write to {there}" in said
+    assert "✗ database far: " in said
+    assert "Steps that need this would fail: database gone, backups of gone, database far." in said
