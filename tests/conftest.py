@@ -1,5 +1,6 @@
 """Fixtures for everybody: a clock that stands still, and the store on both databases."""
 
+import logging
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,19 @@ if TYPE_CHECKING:
 
     from tests.support.fakes import FakeClock
     from tests.support.store import Store
+
+
+@pytest.fixture(autouse=True)
+def own_log() -> Iterator[None]:
+    """A command says how its process logs. Here it shares the process with all later tests."""
+    root, made = logging.getLogger(), logging.Logger.manager.loggerDict
+    known = [root, *(one for one in made.values() if isinstance(one, logging.Logger))]
+    levels, handlers = [one.level for one in known], [*root.handlers]
+    yield
+    root.handlers[:] = handlers
+    for one, level in zip(known, levels, strict=True):
+        if one.level != level:
+            one.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -7,31 +7,19 @@ import pytest
 import yaml
 
 from bot.local.api.methods import METHODS
+from bot.local.api.scopes import NEEDED
 from bot.slack.app import PLAN_THIS
 from tests.support.places import ROOT
 
-# Which scopes a Web API method of slack_sdk's client needs.
-SCOPES = {
-    "auth_test": set(),
-    "apps_connections_open": set(),
-    "views_open": set(),
-    "views_publish": set(),
-    "chat_postMessage": {"chat:write"},
-    "chat_update": {"chat:write"},
-    "chat_postEphemeral": {"chat:write"},
-    "users_info": {"users:read"},
-    "usergroups_users_list": {"usergroups:read"},
-    "conversations_info": {"channels:read", "groups:read"},  # never asked of direct messages
-    "conversations_open": {"im:write"},
-    "conversations_replies": {"channels:history", "groups:history", "im:history"},
-    "conversations_history": {"channels:history", "groups:history", "im:history"},
-    "files_upload_v2": {"files:write"},
-    "reactions_add": {"reactions:write"},
-}
+# Facts about direct messages are asked of nobody.
+NOT_ASKED = {"im:read"}
+# What an app does every day, and this one not yet: an element or a method that comes with its user.
+COMING = {"views.push", "views.update", "chat.delete", "chat.getPermalink", "reactions.remove"}
 # Helpers of the client that make several calls, or whose name has more than one part.
 CALLS = {
     "files_upload_v2": ("files.getUploadURLExternal", "files.completeUploadExternal"),
     "usergroups_users_list": ("usergroups.users.list",),
+    "apps_connections_open": ("apps.connections.open",),
 }
 # From Slack's manifest schema 2.0.0: the sections we use are closed objects with these keys.
 KEYS = {
@@ -70,7 +58,7 @@ def at(manifest: dict[str, Any], path: str) -> Any:
 
 def methods() -> set[str]:
     """The Web API methods that the bot calls."""
-    files = [path for path in (ROOT / "bot").rglob("*.py") if "local" not in path.parts]
+    files = [path for path in (ROOT / "bot").rglob("*.py") if "local" not in path.relative_to(ROOT).parts]
     names = {
         n.attr
         for path in files
@@ -87,8 +75,13 @@ def methods() -> set[str]:
         "reactions_",
         "apps_",
         "auth_",
+        "bots_",
     )
     return {name for name in names if name.startswith(prefixes)}
+
+
+def calls() -> set[str]:
+    return {call for name in methods() for call in CALLS.get(name, (name.replace("_", ".", 1),))}
 
 
 @pytest.mark.parametrize("path", KEYS)
@@ -102,22 +95,15 @@ def test_names_fit(manifest: dict[str, Any], path: str) -> None:
 
 
 def test_the_scopes_are_those_of_the_methods_in_the_code(manifest: dict[str, Any]) -> None:
-    used = methods()
+    needed = {"commands", "app_mentions:read"}.union(*(NEEDED[call].values() for call in calls()))
 
-    assert used <= SCOPES.keys()
-    needed = {"commands", "app_mentions:read"}.union(*(SCOPES[name] for name in used))
-    assert set(manifest["oauth_config"]["scopes"]["bot"]) == needed
+    assert set(manifest["oauth_config"]["scopes"]["bot"]) == needed - NOT_ASKED
 
 
 def test_the_local_workspace_has_the_methods_that_the_bot_uses_and_no_others() -> None:
-    spoken = {
-        call
-        for name in methods()
-        for call in CALLS.get(name, ("apps.connections.open",) if name.startswith("apps_") else ())
-        or (name.replace("_", ".", 1),)
-    }
-
-    assert spoken == METHODS.keys()
+    assert calls() <= METHODS.keys()
+    assert METHODS.keys() - calls() <= COMING
+    assert METHODS.keys() == NEEDED.keys()
 
 
 def test_commands_and_events_are_those_that_are_listened_for(manifest: dict[str, Any]) -> None:

@@ -42,6 +42,16 @@ def test_the_picture_of_the_card_is_sharp_and_small():
     assert file.stat().st_size < 200_000
 
 
+def test_the_recording_moves_and_is_small():
+    """tests/bot/demo/test_stories.py makes it, in tests/artifacts."""
+    file = ROOT / "docs" / "pictures" / "story.webp"
+
+    with Image.open(file) as picture:
+        assert picture.n_frames >= 12
+        assert picture.width >= 860
+    assert file.stat().st_size < 800_000
+
+
 def test_every_command_that_the_readme_names_is_one_of_ours():
     named = {*re.findall(r"`signoff ([a-z]+)`", README)}
 

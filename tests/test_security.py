@@ -18,6 +18,14 @@ def test_every_test_that_the_page_names_exists():
     assert named - known == set()
 
 
+def test_every_attack_of_the_table_has_a_test_that_holds_it():
+    table = PAGE.partition("## Attacks, and the tests that hold")[2].partition("\n## ")[0]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+
+    assert len(rows) > 20
+    assert [row for row in rows if not re.search(r"`test_\w+`", row.split("|")[2])] == []
+
+
 def test_every_file_and_command_that_the_page_names_exists():
     files = re.findall(r"`(docs/[\w/.]+)`", PAGE)
     modules = re.findall(r"python -m tests\.([\w.]+)", PAGE)

@@ -1,6 +1,9 @@
 """What developers run is the same everywhere, and what it names exists."""
 
+import os
 import re
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
@@ -83,3 +86,48 @@ def test_an_audit_fails_on_a_weakness_and_tells_of_silence(found: Any, code: int
 )
 def test_only_a_missing_network_excuses_an_audit_without_an_answer(said: str, code: int) -> None:
     assert AUDIT["silence"](said)[0] == code
+
+
+INSTALL = run_path(str(ROOT / ".ci/install.py"))
+
+
+def test_pip_is_told_of_line_by_line_and_counted():
+    progress = INSTALL["Progress"](3)
+    INSTALL["follow"](
+        ["Collecting aiohttp==3\n", "  Downloading aiohttp\n", "Collecting anyio==4\n"], progress
+    )
+
+    assert progress.line(12.4) == "  … 2 of 3 packages, downloading, 12 s"
+    progress.hear("Installing collected packages: anyio, aiohttp")
+    assert progress.line(20) == "  … 2 of 3 packages, unpacking, 20 s"
+
+
+@pytest.fixture
+def pip(tmp_path):
+    """What stands in for pip, in a process of its own whose output is a pipe."""
+
+    def run(does: str) -> subprocess.CompletedProcess[str]:
+        (tmp_path / "pip").mkdir()
+        (tmp_path / "pip/__init__.py").touch()
+        (tmp_path / "pip/__main__.py").write_text(does)
+        main = f"runpy.run_path({str(ROOT / '.ci/install.py')!r})['main']('it', [], every=0.1)"
+        argv = [sys.executable, "-c", f"import runpy, sys; sys.exit({main})"]
+        env = {"PYTHONPATH": str(tmp_path), "PATH": os.environ["PATH"]}
+        quiet = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True}
+        return subprocess.run(argv, env=env, timeout=60, check=False, **quiet)
+
+    return run
+
+
+def test_while_pip_works_there_is_a_line_every_few_seconds_and_no_terminal_is_needed(pip):
+    ran = pip("import time; [(print('Collecting', n, flush=True), time.sleep(0.1)) for n in range(6)]")
+
+    assert ran.stdout.startswith("Installing it.")
+    assert ran.stdout.count("  … ") >= 2
+    assert "it: ready after" in ran.stdout
+
+
+def test_a_pip_that_fails_shows_its_last_words(pip):
+    ran = pip("print('no such package'); raise SystemExit(3)")
+
+    assert (ran.returncode, ran.stderr) == (3, "no such package\n")

@@ -31,7 +31,7 @@ from bot.local.client.person import WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.process import make_bot
 from bot.slack.app import build
-from bot.slack.outbox import PAUSE
+from bot.slack.posting import PAUSE
 from bot.turns.rounds import tend, think
 from storage.clock import wall
 from storage.config import read_config

@@ -32,7 +32,7 @@ from storage.config import SignoffConfig, read_config
 from storage.contract.report import AnyReport
 from storage.errors import BadConfig, SignoffError
 from storage.secrets.redaction import Redactor, secret_in
-from tests.support.fakes import NOW, demo_config, propose, real_contracts, take, verbs
+from tests.support.fakes import HERE, NOW, demo_config, propose, real_contracts, take, verbs
 from tests.support.fakes import approved as approved_plan
 from tests.support.places import ROOT
 from tests.support.scratch import CLAIM
@@ -51,14 +51,18 @@ EXAMPLE = (ROOT / "signoff.example.toml").read_text(encoding="utf-8")
 GOOD = json.loads(next(iter(dict(prompt.examples()).values())))
 CLICK = {
     "type": "block_actions", "user": {"id": "UEVE"}, "channel": {"id": "C1"}, "trigger_id": "t1",
-    "message": {"ts": "1.1", "thread_ts": "1.0"},
+    "message": {"ts": "1.1", "thread_ts": "1.0"}, "team": {"id": "T1"}, "api_app_id": "A1",
+    "container": {"type": "message", "channel_id": "C1", "message_ts": "1.1"},
     "actions": [{"action_id": "approve", "value": '{"p": 1, "r": 1, "d": "abc"}', "action_ts": "2.0"}],
 }  # fmt: skip
-COMMAND = {"command": "/plan", "user_id": "UEVE", "channel_id": "C1", "text": "deploy a", "trigger_id": "t2"}
+COMMAND = {
+    "command": "/plan", "user_id": "UEVE", "channel_id": "C1", "text": "deploy a", "trigger_id": "t2",
+    "team_id": "T1", "api_app_id": "A1",
+}  # fmt: skip
 MENTION = {
-    "type": "event_callback",
+    "type": "event_callback", "api_app_id": "A1", "authorizations": [{"team_id": "T1", "user_id": "B"}],
     "event": {"type": "app_mention", "user": "UEVE", "channel": "C1", "text": "<@B> cancel 1", "ts": "3.0"},
-}
+}  # fmt: skip
 
 odd = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=40), st.just([]), st.just({}),
@@ -74,7 +78,7 @@ class Strangers(People):
     """Everybody is somebody who may do nothing."""
 
     def __init__(self) -> None:
-        pass
+        self.home = HERE
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
         return Actor("T9", user, "Only members of this workspace may ask for or decide plans.")

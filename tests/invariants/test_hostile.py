@@ -12,9 +12,10 @@ from bot.planner.review.gate import Ruling, judge
 from bot.planner.review.ladder import next_move
 from storage.errors import InvalidPlan
 from tests.proof.gate import combined
-from tests.proof.hostile import attack_all
+from tests.proof.hostile import attack_all, poison_all
 from tests.proof.parts.faulty import called, offered
 from tests.proof.parts.hostile import FETCH, _with, approved, attacks, harm, states
+from tests.proof.parts.poisoned import PLACES, poisons
 
 pytestmark = pytest.mark.hostile
 ATTACKS = list(attacks())
@@ -124,3 +125,18 @@ def test_the_file_would_tell_of_a_gate_that_lets_everything_through(lite, tmp_pa
                                             "late/simplify/add-k8s-deployer.deploy_service-1"}]  # fmt: skip
 
     assert len(attack_all(lite.engine, bold, tmp_path / "effects")) == len(bold) == 2
+
+
+# The long form, all five hundred: python -m tests.proof.hostile.
+WORDS = [*poisons()]
+
+
+def test_what_others_wrote_has_no_effect_even_on_a_model_that_obeys_it(lite, tmp_path):
+    file = tmp_path / "effects"
+    file.touch()
+    chosen = WORDS[3::62]
+    found, heard = poison_all(lite.engine, chosen, file)
+
+    assert {poison.place for poison in chosen} == {*PLACES}
+    assert (found, heard) == ({}, len(chosen)), "each was read, and none had an effect"
+    assert len(WORDS) == 500

@@ -51,11 +51,17 @@ class Crowd:
             acked = list(pool.map(lambda job: job[0].clicks(job[1]).acked, jobs))
         assert all(acked), "a click was not acked"
         handle_all(self.bot)
-        self.outbox.speak()
+        self.speak()
         given = [event.actor for event in self.bot.store.events(plan_id) if event.verb == "approve"]
         silent = self.unanswered(people, given)
         self.slack.client().clear()
         return len(given), silent
+
+    def speak(self) -> None:
+        """Until everything was said: one round of the outbox is short, so that a question need not wait."""
+        end = time.monotonic() + 30
+        while [m for m in self.bot.store.unsent() if m.kind == "whisper"] and time.monotonic() < end:
+            self.outbox.speak()
 
     def propose(self) -> int:
         store = self.bot.store

@@ -37,7 +37,7 @@ def left_out(wheel: Path) -> list[str]:
 
 
 def rehearse(home: Path, bin_: Path) -> int:
-    """The image's command and health check: without tokens both say what to do, and fail."""
+    """Without tokens the command says what to do, and fails; the health check fails with nobody there."""
     (home / "signoff.toml").write_text((ROOT / "signoff.example.toml").read_text())
     env = {"PATH": f"{bin_}:{os.environ['PATH']}", "HOME": str(home), "SIGNOFF_STATE": str(home / "state"),
            "SIGNOFF_CONFIG": str(home / "signoff.toml")}  # fmt: skip
@@ -46,6 +46,10 @@ def rehearse(home: Path, bin_: Path) -> int:
             words, cwd=home, env=env, capture_output=True, text=True, timeout=120, check=False
         )
         said = ran.stdout + ran.stderr
+        if "healthz" in words[-1]:
+            if ran.returncode != 1 or "Connection refused" not in said:
+                return 1
+            continue
         sys.stdout.write(f"$ {shlex.join(words)}\n{said}")
         if ran.returncode != 1 or "SLACK_BOT_TOKEN is not set" not in said or "Traceback" in said:
             return 1

@@ -8,13 +8,14 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from bot.cli.stats import Stats, Story, stats, story
+from bot.cli.stats import Stats, stats
 from bot.planner.decision import Decision
 from bot.planner.evaluation import NOW
 from bot.planner.prepare import complete
 from storage.contract.report import AnyReport, Fault
 from storage.contract.spec import PlanSpec
 from storage.database.engine import migrate, open_engine
+from storage.journal.stories import Story, story
 from storage.steps.claims import Claim
 from tests.proof.parts.faulty import called, faults, knowing, offered, policy
 from tests.support.fakes import FakeClock

@@ -1,9 +1,11 @@
 """python -m tests.proof.mutation [MODULE …]: changes the code that decides, and expects a test to notice.
 
-Each mutant lives in a process of its own, forked from one that has imported everything: a run takes minutes.
+Each mutant lives in a process of its own, forked from one that has imported everything, and meets the tests
+that reach it first: a run takes minutes.
 What no test can notice stands in mutants.txt, with the reason.
 """
 
+import importlib
 import os
 import resource
 import signal
@@ -15,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.parts.mutants import Mutant, install, mutants
+from tests.proof.parts.reach import Reach
 
 HERE = Path(__file__).parent
 PATIENCE = 4.0  # times as long as the right code takes: a mutant that goes on for ever was noticed
@@ -32,8 +35,36 @@ WATCHED: dict[str, tuple[str, ...]] = {
         "invariants/test_formal_model.py::test_the_model_moves_as_the_code_does",
         "storage/contract/test_states.py",
     ),
+    "bot.plans.permits": ("bot/plans/test_permits.py", "bot/plans/test_override.py"),
+    "storage.plans.permits": ("storage/plans/test_permits.py",),
+    "storage.steps.claims": (
+        "storage/steps/test_claims.py",
+        "storage/steps/test_ending.py",
+        "storage/steps/test_taking.py",
+        "storage/steps/test_recovery.py",
+        "storage/steps/test_turn.py",
+    ),
+    "storage.steps.due": (
+        "storage/steps/test_due.py",
+        "storage/steps/test_taking.py",
+        "storage/steps/test_turn.py",
+        "bot/plans/test_review.py",
+    ),
+    "storage.steps.recovery": ("storage/steps/test_recovery.py",),
+    "workers.engine.attempt": ("workers/engine/test_attempt.py", "workers/engine/test_preview.py"),
+    "bot.times.when": ("bot/times/test_when.py",),
+    "bot.times.recurrence": ("bot/times/test_recurrence.py",),
+    "storage.plans.recurrences": (
+        "storage/plans/test_recurrences.py",
+        "bot/turns/test_recurring_runs.py",
+        "bot/inbox/test_recurring.py",
+    ),
+    "bot.turns.recurring_runs": ("bot/turns/test_recurring_runs.py", "bot/inbox/test_recurring.py"),
 }
-QUIET = ("-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=no", "-W", "ignore")
+QUIET = (
+    "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=no", "-W", "ignore",
+    "-m", "not postgres",  # a server for each mutant takes longer than all that it could notice
+)  # fmt: skip
 
 
 def equivalents() -> set[str]:
@@ -42,11 +73,11 @@ def equivalents() -> set[str]:
     return {line.partition("  # ")[0] for line in lines if line and not line.startswith("#")}
 
 
-def tested(tests: tuple[str, ...], *options: str) -> int:
-    return int(pytest.main([*QUIET, *options, *(str(HERE.parent / test) for test in tests)]))
+def tested(tests: tuple[str, ...], reach: Reach) -> int:
+    return int(pytest.main([*QUIET, *(str(HERE.parent / test) for test in tests)], plugins=[reach]))
 
 
-def lives(mutant: Mutant) -> int:
+def lives(mutant: Mutant, reach: Reach) -> int:
     """Fork a process in which the mutant stands in for the right code; its id."""
     child = os.fork()
     if child:
@@ -59,18 +90,18 @@ def lives(mutant: Mutant) -> int:
     try:
         install(mutant)
         alive = 0  # whatever else happens to it: it was noticed
-        alive = 0 if tested(WATCHED[mutant.module]) else 1
+        alive = 0 if tested(WATCHED[mutant.module], reach.first(mutant.owner)) else 1
     finally:
         os._exit(alive)
 
 
-def survivors(found: list[Mutant], hands: int, patience: float) -> list[Mutant]:
+def survivors(found: list[Mutant], reach: Reach, hands: int, patience: float) -> list[Mutant]:
     """Run the tests against each mutant, a few at a time; those that nobody noticed."""
     waiting, running, alive = [*reversed(found)], dict[int, tuple[Mutant, float]](), []
     while waiting or running:
         while waiting and len(running) < hands:
             mutant = waiting.pop()
-            running[lives(mutant)] = (mutant, time.monotonic() + patience)
+            running[lives(mutant, reach)] = (mutant, time.monotonic() + patience)
         for child, (mutant, until) in [*running.items()]:
             ended, status = os.waitpid(child, os.WNOHANG)
             if not ended and time.monotonic() > until:
@@ -86,11 +117,12 @@ def main(*modules: str, hands: int = os.cpu_count() or 1) -> int:
     say, known, wrong = sys.stdout.write, equivalents(), Counter[str]()
     for module in modules or WATCHED:
         begun = time.monotonic()
-        if tested(WATCHED[module]):  # and everything is imported
+        reach = Reach(importlib.import_module(module).__file__ or "")
+        if tested(WATCHED[module], reach):  # and everything is imported
             say(f"{module}: its own tests do not pass\n")
             return 1
         found = [mutant for mutant in mutants(module) if mutant.name not in known]
-        alive = survivors(found, hands, 5.0 + PATIENCE * (time.monotonic() - begun))
+        alive = survivors(found, reach, hands, 5.0 + PATIENCE * (time.monotonic() - begun))
         wrong[module] = len(alive)
         killed = len(found) - len(alive)
         took = time.monotonic() - begun

@@ -4,9 +4,14 @@ import importlib
 
 from bot.policy.authorize import Actor, Allowed, authorize
 from storage.config import SignoffConfig
+from storage.steps import due
+from storage.steps import turn as taking_turns
 from tests.proof.mutation import WATCHED, equivalents
-from tests.proof.parts.mutants import install, mutants
-from tests.support.places import ROOT
+from tests.proof.parts.mutants import Mutant, install, mutants
+from tests.support.places import ROOT, elsewhere
+from workers.base import Preview
+from workers.engine.attempt import Attempts, Moved
+from workers.registry import Registry
 
 
 def test_what_is_listed_as_equivalent_is_a_mutant_and_none_is_of_the_door():
@@ -28,6 +33,46 @@ def test_a_mutant_takes_the_place_of_a_function_that_others_have_imported():
     finally:
         authorize.__code__ = right
     assert authorize(barred, "request", None, SignoffConfig()) != Allowed()
+
+
+def found(module: str, owner: str, words: str) -> Mutant:
+    return next(m for m in mutants(module) if m.owner == owner and words in m.name)
+
+
+def test_a_mutant_of_a_method_takes_its_place_whatever_decorates_it_and_whatever_it_calls():
+    engine = "workers.engine.attempt"
+
+    def without_a_part() -> bool:
+        install(found(engine, "Moved.__init__", "without 'basis'"))
+        return Moved(Preview("now")).report.data == {}
+
+    def without_its_base() -> bool:
+        install(found(engine, "Moved.__init__", "pass"))
+        return str(Moved(Preview("now"))) != Moved(Preview("now")).report.summary
+
+    def remembered() -> bool:
+        install(found(engine, "Attempts.taker", "return None"))
+        attempts = object.__new__(Attempts)
+        vars(attempts)["registry"], vars(attempts)["owner"] = Registry([]), "w1"
+        return attempts.taker is None
+
+    assert [elsewhere(check) for check in (without_a_part, without_its_base, remembered)] == [True] * 3
+
+
+def test_what_a_module_builds_by_its_own_functions_is_built_anew():
+    before = due.DUE
+
+    def rebuilt() -> bool:
+        install(found("storage.steps.due", "", "col(Approval.digest) == DIGEST"))
+        return due.DUE is not before and taking_turns.DUE is due.DUE
+
+    assert elsewhere(rebuilt)
+
+
+def test_a_dictionary_that_takes_in_another_one_has_mutants_without_either():
+    made = [m.name for m in mutants("storage.plans.permits")]
+
+    assert any(name.endswith("without checked") for name in made)
 
 
 def test_the_tests_that_must_notice_exist():

@@ -19,7 +19,19 @@ from storage.audit.verify import check
 from storage.config import SignoffConfig
 from storage.database.tables import Event
 from storage.steps.claims import report_hash
-from tests.support.fakes import NOW, Everybody, FakeClock, attempts, contract, ok, plan_spec, step, take
+from tests.support.fakes import (
+    NOW,
+    Everybody,
+    FakeClock,
+    at_home,
+    attempts,
+    contract,
+    ok,
+    plan_spec,
+    shown,
+    step,
+    take,
+)
 from tests.support.samples.second_factor import filled
 from tests.support.store import Store
 
@@ -29,7 +41,7 @@ SHOWING = contract("deploy", undo="restore", preview=True)
 
 @pytest.fixture
 def bot(lite: Store) -> Bot:
-    def model(text: str, spend: Any) -> Planned:
+    def model(text: str, spend: Any, ground: Any) -> Planned:
         spend("claude-opus-5-5", Usage(input=10, output=20, written=0, read=0, usd=0.01))
         return Planned(plan_spec(step("s1", SHOWING)), "by a model")
 
@@ -46,7 +58,7 @@ def says(bot: Bot, user: str, text: str) -> None:
         "text": text,
         "trigger_id": f"{user}{text}",
     }
-    commit(bot, body, lambda: None)
+    commit(bot, at_home(body), lambda: None)
     handle_all(bot)
 
 
@@ -58,7 +70,8 @@ def clicks(bot: Bot, user: str, action: str) -> None:
         "action_ts": f"{user}{action}",
     }
     body = {"type": "block_actions", "user": {"id": user}, "channel": {"id": "C1"}, "actions": [value]}
-    commit(bot, body | {"message": {"ts": "1.0"}, "trigger_id": "t"}, lambda: None)
+    shown(bot.store, view.id, "1.0")
+    commit(bot, at_home(body | {"message": {"ts": "1.0"}, "trigger_id": "t"}), lambda: None)
     handle_all(bot)
 
 

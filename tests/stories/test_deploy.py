@@ -74,14 +74,14 @@ def test_a_deploy_on_a_real_cluster_with_a_real_database(
         with world:
             world.asks(DEPLOY)
             world.until(lambda plan: plan.steps and not any(s.previewing for s in plan.steps), "the previews")
-            seen = json.dumps(world.ann.sees("waiting for approval")["blocks"])
+            seen = json.dumps(world.ann.sees("can approve")["blocks"])
             world.bob.clicks("approve")
             done = world.ends(patience=120)
 
             assert done.outcome == "succeeded", world.thread()
             assert set(site.reached()) == {"v2.1.4"}
             assert "v2.1.4" in seen
-            assert any("read back and checksummed" in text for text in world.thread())
+            assert any("auth_prod backed up" in text for text in world.thread())
         (dump,) = (home / "backups").glob("**/*.dump.gz")
         assert restored(dump, fresh_database(postgres)) == 500
         assert database not in (home / "signoff.toml").read_text()

@@ -116,6 +116,19 @@ def test_what_takes_longer_is_handed_over_to_run_again_or_to_ask(place: Place) -
     assert [message.plan_id for message in messages(place.store, "question")] == [once]
 
 
+@pytest.mark.parametrize("place", [{"SIGNOFF_DRAIN": "0.2"}], indirect=True)
+def test_a_process_that_shall_read_its_configuration_anew_waits_for_what_runs(place: Place) -> None:
+    process = place.start()
+    once = place.inside("note_once", "once")
+    process.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(2)
+    place.let_go("once")
+    code = process.wait(60)
+
+    assert (code, place.state(once), place.effects()["effect once"]) == (0, "succeeded", 1)
+
+
 @pytest.fixture
 def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.setenv("SIGNOFF_STATE", str(tmp_path))

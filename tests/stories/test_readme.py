@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.local.client.text import readable
 from storage.journal.chain import broken_link
 from tests.support.postgres import fresh_database, workers_role
 from tests.support.world import DEPLOY, World, live_version, with_witness
@@ -46,8 +47,8 @@ def idle(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 def test_a_deploy_is_planned_edited_approved_and_runs_in_its_window(world: World) -> None:
     world.asks(DEPLOY)
-    card = world.ann.sees("waiting for approval")
-    assert card["blocks"][0]["type"] == "plan"
+    card = world.ann.sees("can approve")
+    assert {block["type"] for block in card["blocks"]} == {"section", "actions", "context"}
     world.ann.clicks("approve")
     world.ann.sees("somebody else must approve it: <@U0BOB> or <@U0CAROL>")
     world.bob.clicks("edit")
@@ -55,11 +56,11 @@ def test_a_deploy_is_planned_edited_approved_and_runs_in_its_window(world: World
         world.bob.fills({"when:deploy": "99 o'clock"}).errors["when:deploy"].startswith("I do not understand")
     )
     world.bob.fills({"when:deploy": "2AM ET"})
-    world.ann.sees("made revision 2")
+    world.ann.sees("plan 1, revision 2")  # on the card: from now on its buttons are those of revision 2
     world.bob.clicks("approve")
     world.ann.sees("9 passed")
     world.ann.sees("read back and checksummed")
-    world.ann.sees("waits until")
+    world.ann.sees("Waits until")
     assert live_version(world) == "v2.1.3"
     waiting = world.plan()
 
@@ -97,8 +98,12 @@ def test_a_failing_suite_aborts_before_the_backup_and_offers_to_plan_again(small
 def test_a_failing_step_that_asks_goes_on_as_a_person_says(stumbling: World) -> None:
     stumbling.asks("/plan stumble")
     stumbling.bob.clicks("approve")
-    stumbling.ann.sees("How shall it go on?")
-    stumbling.ann.sees("heal it first")
+    asked = readable(stumbling.ann.sees("The plan waits for an answer."))
+    assert asked.startswith("<@U0BOB> <@U0ANN>  *")
+    assert "failed:*" in asked
+    assert "heal it first" in asked
+    assert "*Try Again*: runs it once more" in asked
+    assert "[Try Again] [Go On Without It]" in asked
     stumbling.gus.clicks("answer_retry")
     stumbling.gus.sees("Guests may not")
     (stumbling.home / "healed").touch()
@@ -147,7 +152,7 @@ def test_a_button_of_an_old_revision_is_refused_with_a_sentence(small: World) ->
     old = small.carol.button("approve")
     small.bob.clicks("edit")
     small.bob.fills({"param:deploy:strategy": "rolling"})
-    small.ann.sees("strategy blue_green → rolling")
+    small.ann.sees("strategy ~blue_green~ → *rolling*")
 
     small.carol.clicks(old)
 
@@ -185,7 +190,9 @@ def test_a_rejection_carries_its_reason_to_the_requester(small: World) -> None:
         ("/plan make me a sandwich", "I have no runbook for that"),
         ("/plan don't deploy auth-service v2.1.4 to production", "says not to"),
         ("/plan deploy auth-service to production", "Which version?"),
-        ("/plan deploy auth-service v2.1.4 to production at full moon", "do not understand the time"),
+        ("/plan deploy auth-service v2.1.4 to production at full moon", "*You also said “moon”.*"),
+        ("/plan deploy auth-service v2.1.4 to production after the big game",
+         "*When? I could not use “after the big game”.*"),
     ],
 )  # fmt: skip
 def test_a_request_that_cannot_be_planned_gets_a_sentence_and_nothing_to_approve(
@@ -193,9 +200,11 @@ def test_a_request_that_cannot_be_planned_gets_a_sentence_and_nothing_to_approve
 ) -> None:
     idle.asks(said)
 
-    idle.ann.sees(answer)
+    told = idle.ann.sees(answer)
 
-    assert "approve" not in json.dumps(idle.workspace.messages())
+    assert told["to"] == "U0ANN"
+    assert '"action_id": "approve"' not in json.dumps(told)
+    assert idle.workspace.messages() == []
 
 
 @pytest.mark.parametrize(
@@ -203,15 +212,17 @@ def test_a_request_that_cannot_be_planned_gets_a_sentence_and_nothing_to_approve
     [
         ("/plan use a ghost", "there is no worker 'ghost'"),
         ("/plan go in a circle", "these steps wait for each other"),
-        ("/plan say it wrongly", "steps[0].parameters"),
+        ("/plan say it wrongly", "Step 1 (witness: note_safely), parameters: Additional properties"),
     ],
 )
 def test_a_plan_that_is_not_valid_can_never_be_approved(idle: World, said: str, answer: str) -> None:
     idle.asks(said)
 
-    idle.ann.sees(answer)
+    told = idle.ann.sees(answer)
 
-    assert "approve" not in json.dumps(idle.workspace.messages())
+    assert told["to"] == "U0ANN"
+    assert '"action_id": "approve"' not in json.dumps(told)
+    assert idle.workspace.messages() == []
     assert idle.plan().state == "cancelled"
 
 
@@ -219,13 +230,14 @@ def test_a_plan_that_changes_nothing_runs_at_once(small: World) -> None:
     small.asks("/plan run the full tests on staging")
 
     assert small.ends().outcome == "succeeded"
-    small.ann.sees("none needed, since nothing is changed")
+    assert small.plan().approved_by == ()
+    small.ann.sees("no approval needed")
 
 
 def test_a_mention_is_planned_once_however_often_it_is_delivered(small: World) -> None:
     small.workspace.fault(duplicate=3)
     small.asks("@Signoff deploy auth-service v2.1.4 to production")
-    small.ann.sees("waiting for approval")
+    small.ann.sees("can approve")
 
     assert len(small.store.recent()) == 1
 
@@ -250,7 +262,7 @@ def test_an_admin_stops_and_resumes_everything(small: World) -> None:
     small.ann.sees("<@U0CAROL> stopped everything: strange noises in the cellar")
     small.asks(DEPLOY)
     small.bob.clicks("approve")
-    small.ann.sees("to production — stopped")
+    small.ann.sees("on production*\n*Stopped*")
     held = small.plan()
     small.asks("/plan resume", small.carol)
     small.ann.sees("<@U0CAROL> resumed everything")
@@ -265,7 +277,7 @@ def test_plans_are_listed_shown_and_cancelled(small: World) -> None:
     small.asks(DEPLOY)
     small.ann.button("approve")
     small.asks("/plan list", small.bob)
-    small.bob.sees("1: Deploy auth-service v2.1.4 to production — waiting for approval")
+    small.bob.sees("1: Back up auth_prod and deploy auth-service v2.1.4 on production — waiting for approval")
     small.asks("/plan show 1", small.bob)
     small.bob.sees("2. [pending] Back up auth_prod (after test)")
     small.asks("/plan show seven", small.bob)

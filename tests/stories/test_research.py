@@ -24,7 +24,7 @@ from workers.registry import load
 
 pytestmark = pytest.mark.model
 
-WISH = "summarise the last week's error rates from metrics and say what changed"
+WISH = "summarise the last week's error rates (/errors) from metrics and say what changed"
 DAYS = [
     {"day": f"2026-11-{n:02}", "week": "before" if n < 9 else "last", "errors": 400 if n < 9 else 40}
     for n in range(2, 16)
@@ -77,7 +77,7 @@ class Lab:
             assert self.client
             return Claude(self.client, MODEL, "medium", PRICES, spend, deadline=5.0)
 
-        def ask(text: str, spend: Any) -> Any:
+        def ask(text: str, spend: Any, ground: Any) -> Any:
             return model(spend).plan(text, store.contracts(), config, store.clock(), books)
 
         def advise(now: Any, history: Any, rungs: Any, spend: Any) -> Any:
@@ -112,7 +112,7 @@ def test_a_research_task_goes_one_step_at_a_time_past_a_failure_to_its_answer(on
     assert {event.actor for event in on_disk.events(view.id) if event.verb == "approve"} == {"policy"}
     assert view.parent is not None, "every later step ran under the mandate of the first revision"
     assert [path for path, _ in site.asked] == ["/errors", "/archive/errors"]
-    assert "2800" in lab.last_word(view)
+    assert "2,800" in lab.last_word(view)
     assert "280" in lab.last_word(view)
     assert fake.rejected == []
     assert len(fake.requests) == 5

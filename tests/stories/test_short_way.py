@@ -30,7 +30,7 @@ def test_one_read_is_one_step_that_needs_nobody_and_starts_at_once(lite, text):
     blocks = json.dumps(card(room.view(), lite.clock())[1])
 
     assert (len(room.view().steps), room.view().state) == (1, PlanState.approved)
-    assert "none needed, since nothing is changed" in blocks
+    assert "no approval needed" in blocks
     assert '"approve"' not in blocks
     assert len(lite.turn([], taker(*real_contracts()), 4)) == 1
 
@@ -45,7 +45,7 @@ def test_one_known_action_is_one_step_and_waits_for_its_approval(lite):
 def test_a_model_that_finds_one_read_is_asked_once(lite):
     asked = list[str]()
 
-    def ask(text: str, spend: Any) -> Planned:
+    def ask(text: str, spend: Any, ground: Any) -> Planned:
         asked.append(text)
         step = {"id": "look", "worker": "k8s-deployer", "action": "rollout_status",
                 "parameters": {"service": "auth-service"}}  # fmt: skip

@@ -1,8 +1,9 @@
-"""A database of the release before, opened by the code of today: all is there, and what was approved runs.
+"""A database of the release before, opened by the code of today: all is there, and nothing runs unasked.
 
 `upgrade/signoff.sql` is a dump of what version 0.1.0 left behind, with its checkpoint and the hashes of its
 contracts; `upgrade/write.py` ran in that tree to make them. None of them is written anew to please a test:
-where a contract must change, what was approved under the old one is refused and offered anew instead.
+where a contract must change, what was approved under the old one is refused and offered anew instead. So it
+is with 0.2.0: since then each action says how its steps read, and people approve by these words.
 """
 
 import json
@@ -16,6 +17,7 @@ import pytest
 from bot.cards.card import card
 from bot.inbox.dispatch import handle_all
 from bot.planner.prepare import prepare
+from bot.planner.validate import Catalogue
 from storage.audit.export import journal
 from storage.audit.verify import check, read_checkpoint
 from tests.stories.upgrade import write
@@ -75,50 +77,51 @@ def test_every_plan_is_there_and_can_be_shown(place):
 @pytest.mark.parametrize("plan_id", [1, 2, 3, 4, 5])
 def test_the_same_wish_is_the_same_plan_today(place, plan_id):
     stored = place.room.store.view(plan_id)
-    draft = write.drafted(stored.text, None).spec
+    draft = write.drafted(stored.text, None, None).spec
+    then = Catalogue([write.unsaid(made) for made in place.room.store.contracts()])
 
-    assert prepare(draft, place.room.bot.catalogue(), CONFIG, LEFT).digest() == stored.digest
+    assert prepare(draft, then, CONFIG, LEFT).digest() == stored.digest
 
 
 def test_the_journal_follows_from_the_checkpoint_of_before(place):
     assert unbroken(place) == 1  # the last approval
 
 
-def test_what_was_approved_before_runs_when_its_time_comes(place):
+def test_what_was_approved_before_asks_when_its_time_comes_and_runs_nothing(place):
     place.turn()
     before = ending(place, 4)
     place.clock.now = SEVEN
     place.turn()
 
     assert before == ("approved", "")
-    assert ending(place, 4) == ("done", "succeeded")
-    assert verbs(place.room.store, 4)[4:] == [
-        "approve", "claim", "succeed", "permit", "claim", "succeed", "finish",
-    ]  # fmt: skip
+    assert ending(place, 4) == ("stalled", "")
+    assert "has changed since it was approved" in place.room.store.view(4).step("look").report.summary
+    assert "succeed" not in verbs(place.room.store, 4)
     assert unbroken(place) > 1
 
 
-def test_what_was_proposed_before_can_be_approved_by_its_digest_and_runs(place):
+def test_what_was_proposed_before_is_not_approved_as_it_is(place):
     place.presses("BOB", "approve", 5)
     place.turn()
 
-    assert ending(place, 5) == ("done", "succeeded")
+    assert ending(place, 5)[1] != "succeeded"
+    assert "succeed" not in verbs(place.room.store, 5)
 
 
 def test_a_question_asked_before_can_be_answered(place):
     place.presses("BOB", "answer_confirm", 3, "gate")
     place.turn()
 
-    assert ending(place, 3) == ("done", "succeeded")
+    assert place.room.store.view(3).step("gate").state == "succeeded"
+    assert ending(place, 3) == ("stalled", ""), "what comes after it changed, so it asks"
 
 
-def test_an_approval_that_stands_still_speaks_for_the_next_run(place):
+def test_an_approval_that_stands_speaks_for_no_run_that_reads_otherwise(place):
     place.clock.now = SIX
     place.turn()
 
-    assert ending(place, 6) == ("done", "succeeded")
-    assert place.room.store.view(6).approved_by == ("BOB",)
-    assert [standing.runs_left for standing in place.room.store.standings(1)] == [3]
+    assert ending(place, 6) == ("proposed", "")
+    assert place.room.store.view(6).approved_by == ()
 
 
 def test_what_was_delivered_before_is_handled_once(place):
@@ -127,7 +130,8 @@ def test_what_was_delivered_before_is_handled_once(place):
         place.turn()
 
     assert ending(place, 6) == ("done", "succeeded")
-    assert len(place.room.store.recent()) == 6
+    ahead = [view.text for view in place.room.store.recent() if view.id > 6]
+    assert ahead == ["announce the day"], "the next run of what recurs, before its time, and nothing else"
 
 
 def test_what_was_to_be_said_is_said(place):

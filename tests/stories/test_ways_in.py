@@ -63,7 +63,7 @@ def test_a_direct_message_becomes_one_plan_and_its_approver_reviews_it_in_the_ho
     world.bob.fills({"choice": "approve"})
 
     assert world.plan().channel == world.ann.dm
-    assert "Must hold" in shown
+    assert "Done only if" in shown
     assert "If it fails" in shown
     assert list(refused.errors) == ["text"]
     world.bob.sees(f"You approved plan {plan}, revision 1.")
@@ -104,19 +104,19 @@ def test_words_in_the_thread_change_the_plan_and_never_approve_it(world: World, 
     card = world.plan().card
     world.workspace.fault(duplicate=2)
     world.bob.says("move step 3 to 2am ET", thread=card)
-    world.ann.sees("<@U0BOB> made revision 2")
+    world.ann.sees("<@U0BOB> *changed*")
     world.workspace.wait(lambda state: "ok_hand" in json.dumps(state["messages"]), "a sign that it was heard")
     world.bob.says("lgtm", thread=card)
-    world.bob.sees("Words approve nothing here")
+    world.bob.sees("Words don't approve here, the button does")
     world.gus.says("use canary instead", thread=card)
     world.bob.says("use frobnication instead", thread=card)
-    told = world.bob.sees("I do not understand that as a change of this plan")
+    told = world.bob.sees("I did not get “frobnication”. I understand, for example: “move step 3 to 2am”")
 
     world.bob.clicks("edit", message=told["ts"])
 
     assert world.bob.view()["callback_id"] == "edit"
     assert world.plan().revision == 2
-    assert world.plan().step("deploy").spec.schedule.at == "2am ET"
+    assert world.plan().step("deploy").spec.schedule.at == "2am et"
     world.bob.closes()
 
 
@@ -136,7 +136,7 @@ def test_the_home_tab_asks_follows_and_holds_the_switch(world: World, before: in
     world.ann.fills({"text": "run the full tests on staging"})
     world.until(lambda plan: plan.id > before and plan.state == "done", "the end of the plan")
     world.ann.opens_home()
-    world.ann.sees(f"done · plan {world.plan().id}")
+    world.ann.sees(f"· plan {world.plan().id}")
     world.carol.opens_home()
     world.carol.clicks_at_home("home_stop")
     world.carol.fills({"text": "strange noises"})

@@ -1,12 +1,15 @@
 """A headless Chromium for tests; without one they are skipped with the reason, and on CI they fail."""
 
+import io
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from PIL import Image, ImageChops
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.support.places import ARTIFACTS
@@ -52,3 +55,32 @@ def visit(browser: Browser, url: str, width: int = 1280, height: int = 900, **op
     finally:
         context.close()
     assert not wrongs, wrongs
+
+
+WIDTH = 860
+LONGEST, SHORTEST = 2600, 120  # milliseconds that a frame stands
+
+
+class Recording:
+    """Looks when it is told to."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.frames, self.times = page, list[Image.Image](), list[float]()
+
+    def look(self) -> None:
+        """A frame, if anything has changed since the last one."""
+        seen = Image.open(io.BytesIO(self.page.screenshot(type="png"))).convert("RGB")
+        small = seen.resize((WIDTH, round(seen.height * WIDTH / seen.width)), Image.Resampling.LANCZOS)
+        if not self.frames or ImageChops.difference(small, self.frames[-1]).getbbox():
+            self.frames.append(small)
+            self.times.append(time.monotonic())
+
+    def write(self, name: str) -> None:
+        """Into tests/artifacts. Nobody waits while nothing happens, and nothing flashes by."""
+        stood = [b - a for a, b in zip(self.times, [*self.times[1:], self.times[-1] + 3], strict=True)]
+        times = [round(min(LONGEST, max(SHORTEST, 2500 * seconds))) for seconds in stood]
+        ARTIFACTS.mkdir(exist_ok=True)
+        first, *rest = self.frames
+        first.save(
+            ARTIFACTS / name, save_all=True, append_images=rest, duration=times, loop=0, quality=62, method=4
+        )

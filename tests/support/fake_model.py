@@ -13,7 +13,7 @@ from bot.planner.model import prompt
 
 WISH = "deploy auth-service v2.1.4 to production tonight at 2am EST"
 # Answers of the prompt's own examples: a plan, questions, a refusal; and that plan with a misspelt name.
-GOOD, QUESTION, REFUSAL = (answer for _, answer in prompt.examples())
+GOOD, QUESTION, REFUSAL = (answer for _, answer in prompt.examples()[:3])
 BROKEN = GOOD.replace('"auth_prod"', '"auth_pord"')
 KEY = "sk-ant-test-0123456789"
 MODEL = "claude-opus-5-5"
@@ -33,6 +33,7 @@ FIELDS = {
     "stop_sequences",
 }
 NEEDED = {"model", "max_tokens", "messages"}
+MODELS = {"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2"}
 EFFORTS = {"low", "medium", "high", "xhigh", "max"}
 FORMATS = {"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"}
 KEYWORDS = {
@@ -75,8 +76,13 @@ def fails(status: int, message: str = "no", **headers: object) -> Reply:
 class FakeModel:
     """Answers each request with the next reply of its script; the last one stays."""
 
-    def __init__(self, *script: Reply | Callable[[dict[str, Any]], Reply]) -> None:
+    def __init__(
+        self,
+        *script: Reply | Callable[[dict[str, Any]], Reply],
+        count: Callable[[dict[str, Any]], int] = lambda body: len(json.dumps(body)) // 4,
+    ) -> None:
         self.script, self.requests, self.rejected = list(script), list[dict[str, Any]](), list[str]()
+        self.count, self.counted = count, list[dict[str, Any]]()
         self._lock, self._over = Lock(), Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -109,6 +115,8 @@ class FakeModel:
         return Handler
 
     def _reply(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> Reply:
+        if handler.path == "/v1/messages/count_tokens":
+            return self._counts(body)
         with self._lock:
             self.requests.append(body)
             reply = self.script.pop(0) if len(self.script) > 1 else self.script[0]
@@ -119,6 +127,13 @@ class FakeModel:
         if found := next(problems(body), ""):
             return self._reject(400, found)
         return reply(body) if callable(reply) else reply
+
+    def _counts(self, body: dict[str, Any]) -> Reply:
+        """How long a message would be; it takes what a message takes, but no limit."""
+        self.counted.append(body)
+        if found := next(problems(body | {"max_tokens": 1}), ""):
+            return self._reject(400, found)
+        return Reply(json.dumps({"input_tokens": self.count(body)}).encode())
 
     def _reject(self, status: int, why: str) -> Reply:
         self.rejected.append(why)
@@ -155,11 +170,33 @@ def problems(body: dict[str, Any]) -> Iterator[str]:
         yield "this model does not support assistant message prefill"
     if body.get("thinking", {}).get("type") == "disabled":
         yield "thinking cannot be disabled on this model"
+    yield from cache_problems(body)
+    if body.get("model") not in MODELS:
+        yield f"model: {body.get('model')}"
+    if not 0 < body.get("max_tokens", 1) <= 128_000:
+        yield "max_tokens: out of range"
     config = body.get("output_config", {})
     if config.get("effort", "high") not in EFFORTS:
         yield "output_config.effort: unknown"
     if form := config.get("format"):
         yield from schema_problems(form["schema"], form["schema"])
+
+
+def cache_problems(body: dict[str, Any]) -> Iterator[str]:
+    """At most four marks, of known lengths, and the longer before the shorter."""
+    system = body.get("system", [])
+    marks = [block["cache_control"] for block in system if "cache_control" in block]
+    if isinstance(system, str):
+        return
+    if len(marks) > 4:
+        yield "a maximum of 4 blocks with cache_control may be provided"
+    lengths = [mark.get("ttl", "5m") for mark in marks]
+    if any(mark.get("type") != "ephemeral" for mark in marks) or not {*lengths} <= {"5m", "1h"}:
+        yield "cache_control: unknown"
+    if lengths != sorted(lengths, key=["1h", "5m"].index):
+        yield "a ttl='1h' cache_control block must not come after a ttl='5m' one"
+    if any(not block.get("text") for block in system):
+        yield "system: text content blocks must be non-empty"
 
 
 def schema_problems(node: Any, root: dict[str, Any], seen: tuple[str, ...] = ()) -> Iterator[str]:

@@ -12,7 +12,7 @@ from sqlalchemy import text, update
 from sqlmodel import col
 
 from bot.demo.seed import CONFIG as DEMO
-from bot.people import People, Unidentified
+from bot.people import Home, People, Unidentified
 from bot.policy.authorize import Actor
 from storage.clock import wall
 from storage.config import SignoffConfig
@@ -25,6 +25,7 @@ from storage.plans.permits import PERMIT
 from storage.steps.claims import Claim, Taker
 from tests.support.store import Store
 from workers.engine.attempt import Attempts, Running
+from workers.engine.planning_read import look
 from workers.engine.preview import make
 from workers.engine.turn import Crew, take_turn
 from workers.registry import load
@@ -32,6 +33,7 @@ from workers.registry import load
 NOW = datetime(2026, 11, 15, 23, 0, tzinfo=UTC)  # Sunday, 18:00 in New York
 LEASE = timedelta(seconds=15)
 TEAM = "T1"
+HERE = Home(TEAM, app="A1")
 # The plan document of the design.
 PLAN_JSON = """
 { "goal": "Deploy authentication service update to production",
@@ -72,10 +74,14 @@ class Everybody(People):
     """Slack knows them all, as members of one workspace. `groups` are its user groups, by id."""
 
     def __init__(self, **groups: Sequence[str]) -> None:
+        self.home = HERE
         self.groups = groups
         self.shared = False  # whether the channel is open to other organisations
+        self.rooms: dict[str, Sequence[str]] = {}  # who is in which private channels
         self.silent = False  # whether Slack does not answer
         self.barred: dict[str, str] = {}
+        self.persons: dict[str, str] = {}  # who is behind an account
+        self.duties = {}
         self.asked: list[str] = []  # about whom
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
@@ -83,13 +89,49 @@ class Everybody(People):
         if self.silent:
             raise Unidentified("I could not check who you are (silence), so nothing was done.")
         held = frozenset(group for group in self.groups if user in self.members(group))
-        return Actor(TEAM, user, self.barred.get(user, ""), held)
+        return Actor(TEAM, user, self.barred.get(user, ""), held, self.persons.get(user, ""))
 
     def members(self, group: str) -> frozenset[str]:
         return frozenset(self.groups[group])
 
-    def outside(self, channel: str) -> bool:
+    def outside(self, channel: str, *, fresh: bool = False) -> bool:
+        if self.silent:
+            raise Unidentified("I could not check who reads this channel (silence), so nothing was done.")
         return self.shared
+
+    def public(self, channel: str) -> bool:
+        return channel[:1] == "C"
+
+    def called(self, user: str) -> str:
+        return user.lower()
+
+    def reads(self, user: str, channel: str) -> bool:
+        return channel[:1] == "C" or channel in self.rooms.get(user, ())
+
+
+class Remembering(Everybody):
+    """Slack as it was when it was asked last; whoever asks afresh hears what has changed since."""
+
+    def actor(self, user: str, *, fresh: bool = False) -> Actor:
+        return super().actor(user) if fresh else Actor(TEAM, user, groups=frozenset(self.groups))
+
+    def outside(self, channel: str, *, fresh: bool = False) -> bool:
+        return fresh and super().outside(channel)
+
+
+def at_home(body: dict[str, Any], here: Home = HERE) -> dict[str, Any]:
+    """The payload with what Slack sends besides: whence it comes, and at which message a click was made."""
+    marks: dict[str, Any] = {"api_app_id": here.app, "team_id": here.team}
+    if body.get("type") == "block_actions" and "message" in body:
+        where = {"channel_id": body["channel"]["id"], "message_ts": body["message"]["ts"]}
+        marks["container"] = {"type": "message", "is_ephemeral": False, **where}
+    return marks | body
+
+
+def shown(store: Store, plan_id: int, ts: str) -> None:
+    """The plan's card stands in its channel."""
+    card = next(m for m in messages(store, "card") if m.plan_id == plan_id)
+    store.note_shown(card, ts, next_at=store.clock())
 
 
 def contract(action: str = "deploy", **facts: Any) -> Contract:
@@ -101,6 +143,7 @@ def contract(action: str = "deploy", **facts: Any) -> Contract:
         "data": {"type": "object", "properties": {"version": {"type": "string"}, "failed": {}}},
         "changes": True, "repeat": "unsafe", "timeout": 600.0, "typical": 60.0,
         "target": "service:{service}" if facts.get("changes", True) else "",
+        "says": f"*{'Back up' if action == 'backup' else action.capitalize()}* {{service}}",
         "names": {"service": {name: Entry(binding=f"b-{name}", environment="production") for name in "abc"}},
     }  # fmt: skip
     return Contract.model_validate(given | facts)
@@ -222,7 +265,7 @@ def taker(*contracts: Contract, owner: str = "w1", lease: timedelta = LEASE) -> 
 
 def keeps(store: Store, claim: Claim, owner: str = "w1") -> bool:
     """Whether the owner still holds what it claimed, and goes on holding it."""
-    return (claim.step_id, claim.attempt) in store.renew(owner, LEASE)
+    return (claim.step_id, claim.attempt) in store.renew(owner, LEASE, [claim.step_id])
 
 
 def claim(store: Store, plan_id: int, key: str, *, owner: str = "w1") -> Claim | None:
@@ -304,6 +347,12 @@ def work(attempts: Attempts, *, size: int = 2, alone: bool = False) -> list[Runn
     endings = [ending for running in started if (ending := attempts.run(running))]
     attempts.store.turn(endings, attempts.taker, 0)
     return started
+
+
+def look_around(attempts: Attempts) -> None:
+    """Make what a planner asked to look at."""
+    for asked in attempts.store.inquiries(attempts.registry.offers()):
+        look(attempts, asked)
 
 
 def show_previews(attempts: Attempts) -> None:

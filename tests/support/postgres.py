@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import shlex
 import shutil
 import socket
 import subprocess
@@ -11,7 +12,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import psycopg
 import pytest
@@ -55,7 +56,7 @@ def postgres_server(
     try:
         _create_cluster(binaries, home, password)
         with _running(binaries, home, (directory or home) / "postgres.log", durable=durable) as port:
-            login = f"{USER}:{password}" if password else USER
+            login = f"{USER}:{quote(password, safe='')}" if password else USER
             url = f"postgresql://{login}@127.0.0.1:{port}/postgres"
             _wait_until_ready(url)
             yield url
@@ -69,6 +70,21 @@ def fresh_database(url: str) -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
     return urlsplit(url)._replace(path=f"/{name}").geturl()
+
+
+def bounce(url: str, down: float = 0.0, mode: str = "fast") -> subprocess.Popen[bytes]:
+    """Stop that server, and start it again after some seconds; it ends with the thread that calls this."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        (data,) = connection.execute("SHOW data_directory").fetchone() or ("",)
+    home = Path(data)
+    command = shlex.split((home / "postmaster.opts").read_text())
+    stop = [*_as_user(), require_postgres() / "pg_ctl", "-D", home, "-m", mode, "-w", "stop"]
+    subprocess.run(stop, capture_output=True, check=True, cwd=home.parent)
+    time.sleep(down)
+    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen([*_as_user(), *command], cwd=home.parent, **quiet)
+    _wait_until_ready(url)
+    return server
 
 
 def workers_role(url: str) -> str:

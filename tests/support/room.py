@@ -15,7 +15,7 @@ from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec
 from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
-from tests.support.fakes import CONTRACTS, TEAM, Everybody, demo_config, messages, terms
+from tests.support.fakes import CONTRACTS, TEAM, Everybody, at_home, demo_config, messages, shown, terms
 from tests.support.store import Store
 
 CARD = "100.000001"
@@ -48,8 +48,7 @@ class Room:
         self.store.publish(contracts or CONTRACTS.values())
         plan_id = self.store.request("deploy a", team=TEAM, user="ANN", channel="C1")
         self.store.propose(plan_id, spec, asked or terms(), author="planner")
-        card = next(m for m in messages(self.store, "card") if m.plan_id == plan_id)
-        self.store.note_shown(card, CARD, next_at=self.store.clock())
+        shown(self.store, plan_id, CARD)
         return plan_id
 
     def view(self) -> PlanView:
@@ -57,7 +56,7 @@ class Room:
 
     def delivers(self, body: dict[str, Any]) -> None:
         """As Slack would: the row is committed, and then handled."""
-        commit(self.bot, body, lambda: None)
+        commit(self.bot, at_home(body), lambda: None)
         handle_all(self.bot)
 
     def says(self, user: str, text: str, *, thread: str = CARD, kind: str = "message", **more: str) -> None:
@@ -72,12 +71,14 @@ class Room:
         self.delivers({"type": "event_callback", "event": event, "authorizations": [{"user_id": US}]})
 
     def clicks(self, user: str, action: str, step: str = "") -> None:
+        if not self.view().card:
+            shown(self.store, self.view().id, CARD)
         view = self.view()
         value = pack(view.id, view.revision, view.digest, step)
         pressed = {"action_id": action, "value": value, "action_ts": f"300.{next(self._numbers):06}"}
         self.delivers({
             "type": "block_actions", "user": {"id": user}, "channel": {"id": view.channel},
-            "message": {"ts": CARD}, "trigger_id": "t", "actions": [pressed],
+            "message": {"ts": view.card}, "trigger_id": "t", "actions": [pressed],
         })  # fmt: skip
 
     def fills(self, user: str, values: dict[str, Any]) -> dict[str, str]:
@@ -88,7 +89,7 @@ class Room:
             "state": {"values": state_values(form["blocks"], values)},
         }
         errors = on_form(self.bot, user, filled)
-        if not errors and (after := next_form(self.bot, filled).get("view")):
+        if not errors and (after := next_form(self.bot, filled, user).get("view")):
             self.opened.append(after)
         handle_all(self.bot)
         return errors

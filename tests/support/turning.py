@@ -55,7 +55,7 @@ class Turning:
 
     def bot(self, spec: PlanSpec | None = None) -> Bot:
         known = self.config.model_copy(update={"people": self.config.people.model_validate(self.people)})
-        drafted = (lambda text, spend: Planned(spec, "as drafted")) if spec else None
+        drafted = (lambda text, spend, ground: Planned(spec, "as drafted")) if spec else None
         return Bot(self.store, known, Everybody(), lambda trigger, view: None, [], drafted, self.advise)
 
     def approved(self, spec: PlanSpec) -> int:

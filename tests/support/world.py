@@ -26,7 +26,8 @@ WITNESS = Path(__file__).parent / "witness"
 
 def witnessed(config: str) -> str:
     """The configuration with the witness among the workers, and with its runbooks."""
-    named = config.replace('"approval-gate",\n', '"approval-gate", "witness",\n')
+    named = config.replace("workers = [", 'workers = ["witness", ', 1)
+    assert named != config
     return named.replace("runbooks = [", f'runbooks = ["{WITNESS}", ')
 
 
@@ -51,11 +52,16 @@ def bot_process(home: Path, slack: LocalSlack) -> Child:
 class World:
     """A demo without its terminal. `ann` asks; `bob` and `carol` may approve; `gus` is a guest."""
 
-    def __init__(self, home: Path, *, database_url: str = "", config: Callable[[str], str] = str) -> None:
+    def __init__(
+        self, home: Path, *, database_url: str = "", config: Callable[[str], str] = str, board: bool = False
+    ) -> None:
         seed = plant(home, 0)
         path = home / "signoff.toml"
         path.write_text(config(path.read_text()))
         self.demo = Demo(home, seed, database_url)
+        if not board:  # a process less to wait for
+            left = [child for child in self.demo.supervisor.children if child.name != "board"]
+            self.demo.supervisor.children = left
         self.home = home
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="supervisor")

@@ -33,6 +33,7 @@ from tests.support.fakes import (
     Everybody,
     FakeClock,
     approve,
+    at_home,
     demo_config,
     plan_spec,
     real_contracts,
@@ -137,7 +138,7 @@ class Scene:
     def _answer(self, body: dict[str, Any]) -> Reply:
         return says(self.reply)
 
-    def _ask(self, text: str, spend: Any) -> Any:
+    def _ask(self, text: str, spend: Any, around: Any) -> Any:
         if self.breaks:
             raise RuntimeError(self.breaks)
         return self.claude.plan(text, self.store.contracts(), self.bot.config, self.clock(), BOOKS)
@@ -146,7 +147,7 @@ class Scene:
         """Somebody says this in Slack; the model answers that, or the planner breaks with it."""
         self.reply, self.breaks = reply or json.dumps(refusal("no")), breaks
         body = {"command": "/plan", "user_id": "UANN", "channel_id": "C1", "text": text}
-        commit(self.bot, body | {"trigger_id": str(next(self.trigger))}, lambda: None)
+        commit(self.bot, at_home(body | {"trigger_id": str(next(self.trigger))}), lambda: None)
         handle_all(self.bot)
         think(self.bot)
         self.spoken()

@@ -1,7 +1,6 @@
 """Plays the matrix of `matrix.py`: everybody, by every way in, in every state, by the bot's handlers."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -9,11 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
-from slack_bolt import BoltRequest
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
-from slack_sdk.signature import SignatureVerifier
-from slack_sdk.web import SlackResponse
 from sqlalchemy import text
 from sqlmodel import col
 
@@ -22,15 +18,29 @@ from bot.context import Bot
 from bot.inbox.dispatch import handle_all
 from bot.inbox.forms import on_form
 from bot.people import People
+from bot.planner.model.wire import Declined
 from bot.planner.validate import Catalogue
 from bot.policy.authorize import terms
-from bot.slack.app import build, commit
+from bot.slack.app import commit
+from bot.slack.http_mode import parsed
 from storage.database.tables import Message
 from tests.proof.parts.matrix import AUTHORS, CONFIG, FACTS, GROUPS, HOME, KINDS, STATES, UNANSWERED, expected
-from tests.support.fakes import CONTRACTS, DEPLOY, bad, ok, permitted, plan_spec, step, step_row, take
+from tests.support.fakes import (
+    CONTRACTS,
+    DEPLOY,
+    HERE,
+    at_home,
+    bad,
+    ok,
+    permitted,
+    plan_spec,
+    shown,
+    step,
+    step_row,
+    take,
+)
 from tests.support.store import Store
 
-SECRET = "shh"
 HELD = "plan 999"  # stopped all the time, so that there is something to resume
 
 CORE = """
@@ -45,12 +55,6 @@ FROM plan WHERE id = :plan
 class Slack(WebClient):
     """Knows the people above."""
 
-    def auth_test(self, **_: Any) -> SlackResponse:
-        found = {"ok": True, "team_id": "T1", "user_id": "UUS", "bot_id": "B1", "url": "https://x"}
-        return SlackResponse(
-            client=self, http_verb="", api_url="", req_args={}, data=found, headers={}, status_code=200
-        )
-
     def users_info(self, *, user: str, **_: Any) -> Any:
         if user in UNANSWERED:
             raise SlackApiError("no", SimpleNamespace(data={"error": "internal_error"}))
@@ -60,7 +64,7 @@ class Slack(WebClient):
         return {"users": GROUPS[usergroup]}
 
     def conversations_info(self, **_: Any) -> Any:
-        return {"channel": {"is_ext_shared": False}}
+        return {"channel": {"is_ext_shared": False, "is_private": False}}
 
 
 @dataclass
@@ -72,11 +76,14 @@ class Stage:
 
     def __post_init__(self) -> None:
         self.slack = Slack(token="xoxb-x")
-        people = People(self.slack, "T1", groups=CONFIG.groups())
+        people = People(self.slack, HERE, groups=CONFIG.groups())
         self.bot = Bot(
-            self.store, CONFIG, people, lambda trigger, view: self.opened.append(view["callback_id"])
+            self.store,
+            CONFIG,
+            people,
+            lambda trigger, view: self.opened.append(view["callback_id"]),
+            ask_model=lambda *_: Declined("nobody asks it here"),  # so that any wish is one
         )
-        self.app = build(self.slack, self.bot, SECRET)
         self.numbers = count(1)
         self.store.publish(CONTRACTS.values())
         self.store.stop(HELD, reason="always", user="UADA")
@@ -84,6 +91,7 @@ class Stage:
     def plan(self, state: str) -> int:
         """A plan of UANN's in this state, approved by UCAROL where it can be."""
         plan_id = self.store.request("deploy a", team="T1", user="UANN", channel="C1")
+        shown(self.store, plan_id, card_of(plan_id))
         if state != "planning":
             self._proposed(plan_id)
         if state in {"approved", "running", "unknown", "stalled", "done"}:
@@ -103,9 +111,6 @@ class Stage:
             plan_id, spec, found.__class__(**vars(found) | {"approvers": approvers}), author="planner"
         )
         self._approves(plan_id, "UCAROL")
-        with self.store.read() as t:
-            (card,) = t.rows(Message, col(Message.key) == f"card:{plan_id}")
-        self.store.note_shown(card, card_of(plan_id), next_at=self.store.clock())
 
     def _approves(self, plan_id: int, user: str) -> None:
         view = self.store.view(plan_id)
@@ -153,7 +158,7 @@ class Stage:
     # the ways in
 
     def delivers(self, body: dict[str, Any]) -> None:
-        commit(self.bot, body, lambda: None)
+        commit(self.bot, at_home(body), lambda: None)
         self.handled()
 
     def handled(self) -> None:
@@ -202,13 +207,10 @@ class Stage:
         return errors
 
     def posts(self, body: dict[str, Any]) -> None:
-        """HTTP mode: the same, as a signed request."""
+        """HTTP mode: the same, as it is once its signature was found to hold."""
+        body = at_home(body)
         raw = urlencode(body if "command" in body else {"payload": json.dumps(body)})
-        now = str(int(time.time()))
-        signed = SignatureVerifier(SECRET).generate_signature(timestamp=now, body=raw) or ""
-        headers = {"X-Slack-Signature": signed, "X-Slack-Request-Timestamp": now}
-        headers["Content-Type"] = "application/x-www-form-urlencoded"
-        assert self.app.dispatch(BoltRequest(body=raw, headers=headers)).status == 200
+        commit(self.bot, parsed(raw.encode(), "application/x-www-form-urlencoded"), lambda: None)
         self.handled()
 
 
@@ -335,7 +337,8 @@ def found(stage: Stage, kind: str, act: Act, plan_id: int) -> str:
         said = t.rows(Message, col(Message.id) > last)
     noted = [store.event(id_, n) for id_, head in zip((0, plan_id), heads, strict=True)
              for n in range(head + 1, store.head(id_)[0] + 1)]  # fmt: skip
-    refusals = [event for event in noted if event and event.verb == "refuse"]
+    refusals = [event for event in noted if event and event.verb == "refuse" and "stale" not in event.data]
+    stale = [event for event in noted if event and event.data.get("stale")]
     changed = stage.core(plan_id) != before or len(stage.opened) > forms
     told = [message for message in said if message.kind == "whisper"]
     alone = all(message.user == kind for message in told)
@@ -346,6 +349,8 @@ def found(stage: Stage, kind: str, act: Act, plan_id: int) -> str:
     if changed:
         return "done"
     answered = told or errors or (act.name == "open" and stage.drawn(kind) > drawn)
+    if act.way in {"button", "modal"} and answered and [event.actor for event in stale] != [kind]:
+        return "late, and not on record"
     return ("late" if alone else "told to others") if answered else "unread"
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 COMPARED: dict[Any, Any] = {
@@ -97,8 +98,9 @@ def _set(node: ast.Set) -> Iterator[Any]:
 
 
 def _dict(node: ast.Dict) -> Iterator[Any]:
-    for place, key in enumerate(node.keys):
-        yield _with(node, keys=_less(node.keys, place), values=_less(node.values, place), gone=key)
+    for place, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+        keys, values = _less(node.keys, place), _less(node.values, place)
+        yield _with(node, keys=keys, values=values, gone=key or value)  # no key: {**value}
 
 
 def _dropped(node: ast.stmt) -> Iterator[Any]:
@@ -121,17 +123,20 @@ def changes(node: ast.AST) -> list[Any]:
 
 def mutants(module: str) -> list[Mutant]:
     """All mutants of a module: of its functions, its methods, and its tables."""
-    tree = ast.parse(Path(sys.modules[module].__file__ or "").read_text(encoding="utf-8"))
     found: list[Mutant] = []
-    for statement in tree.body:
+    for statement in _tree(module).body:
         if isinstance(statement, ast.FunctionDef):
             found += _of(module, statement.name, statement)
         elif isinstance(statement, ast.Assign | ast.AnnAssign) and not _is_type(statement.value):
             found += _of(module, "", statement)
-        for inner in statement.body if isinstance(statement, ast.ClassDef) else ():
-            if isinstance(inner, ast.FunctionDef):
-                found += _of(module, f"{statement.name}.{inner.name}", inner)
+        elif isinstance(statement, ast.ClassDef):
+            methods = [inner for inner in statement.body if isinstance(inner, ast.FunctionDef)]
+            found += [one for m in methods for one in _of(module, f"{statement.name}.{m.name}", m)]
     return [*_numbered(found)]
+
+
+def _tree(module: str) -> ast.Module:
+    return ast.parse(Path(sys.modules[module].__file__ or "").read_text(encoding="utf-8"))
 
 
 def _numbered(found: list[Mutant]) -> Iterator[Mutant]:
@@ -203,23 +208,73 @@ def install(mutant: Mutant) -> None:
     """Put the mutant in the place of the right code, for whoever has imported it already."""
     module = sys.modules[mutant.module]
     scope: dict[str, Any] = {}
-    code = compile(ast.Module([mutant.code], []), module.__file__ or "", "exec")
+    owner, _, method = mutant.owner.partition(".")
+    code = compile(ast.Module([_housed(mutant.code, owner)] if method else [mutant.code], []), "", "exec")
     exec(code, module.__dict__, scope)  # noqa: S102 # our own code, a little changed
     scope.pop("__annotations__", None)
     ((name, new),) = scope.items()
-    if isinstance(mutant.code, ast.FunctionDef):
-        home: Any = getattr(module, mutant.owner.partition(".")[0])
-        _become(vars(home)[name] if isinstance(home, type) else home, new)
-    elif isinstance(old := getattr(module, name), dict):
+    if method:
+        _take_place(getattr(module, owner), method, vars(new)[method])
+    elif isinstance(mutant.code, ast.FunctionDef):
+        _become(getattr(module, owner), new)
+    else:
+        _hand_out(module, name, new)
+    for built, value in _built_upon(module, name):
+        made = compile(ast.Expression(value), module.__file__ or "", "eval")
+        _hand_out(module, built, eval(made, module.__dict__))  # noqa: S307 # as above
+
+
+def _hand_out(module: ModuleType, name: str, new: Any) -> None:
+    """To whoever has the old one by its name: a number is the same one everywhere."""
+    old = getattr(module, name)
+    if isinstance(old, dict):
         old.clear()
         old.update(new)
-    else:
-        for other in [*sys.modules.values()]:  # by its name: a number is the same one everywhere
-            if getattr(other, "__dict__", {}).get(name) is old:
-                setattr(other, name, new)
+        return
+    for other in [*sys.modules.values()]:
+        if getattr(other, "__dict__", {}).get(name) is old:
+            setattr(other, name, new)
+
+
+def _built_upon(module: ModuleType, name: str) -> Iterator[tuple[str, ast.expr]]:
+    """What the module itself made of it when it was imported, by its own functions or without."""
+    known = {name}
+    for statement in _tree(module.__name__).body:
+        if isinstance(statement, ast.FunctionDef) and known & {*_names(statement)}:
+            known.add(statement.name)
+        elif isinstance(statement, ast.Assign) and known & {*_names(statement.value)}:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name) and target.id != name and not _is_type(statement.value):
+                known.add(target.id)
+                yield target.id, statement.value
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    return (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
+
+
+def _housed(method: ast.stmt, owner: str) -> ast.stmt:
+    """A method that says `super()` knows its class only where it is written inside of one."""
+    empty = ast.ClassDef(name=owner, bases=[], keywords=[], body=[method], decorator_list=[])
+    return ast.fix_missing_locations(empty)
+
+
+def _take_place(home: type, name: str, new: Any) -> None:
+    old = vars(home)[name]
+    if _bare(new).__code__.co_freevars == _bare(old).__code__.co_freevars:
+        _become(old, new)
+    else:  # it speaks of its class no more
+        setattr(home, name, new)
+
+
+def _bare(function: Any) -> Any:
+    """The function under whatever decorates it: a property, a cached one, a class method."""
+    kinds = ("fget", "func", "__func__")
+    found = next((made for kind in kinds if (made := getattr(function, kind, None))), function)
+    return inspect.unwrap(found)
 
 
 def _become(old: Any, new: Any) -> None:
-    """A function keeps its identity and gets another body, under whatever decorates it."""
-    old, new = (inspect.unwrap(getattr(f, "fget", None) or getattr(f, "__func__", f)) for f in (old, new))
+    """A function keeps its identity and gets another body."""
+    old, new = _bare(old), _bare(new)
     old.__code__, old.__defaults__, old.__kwdefaults__ = new.__code__, new.__defaults__, new.__kwdefaults__

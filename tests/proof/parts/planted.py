@@ -108,6 +108,8 @@ def _basic(chance: Chance) -> Made:
 
 KINDS: dict[str, Callable[[Chance], Made]] = {
     "Slack token": bare("xoxb-", "digit*12", "-", "digit*13", "-", "alnum*24"),
+    "Signoff token": bare("sgn_", "url*43"),
+    "Slack workflow token": bare("xwfp-", "alnum*24"),
     "Slack app token": bare("xapp-1-A", "UP*10", "-", "digit*13", "-", "hex*64"),
     "Slack webhook": bare("services/T", "UP*10", "/B", "UP*10", "/", "alnum*24"),
     "GitHub token": bare("ghp_", "alnum*36"),

@@ -21,15 +21,17 @@ from slack_sdk import WebClient
 from bot.cards.blocks import pack
 from bot.planner.runbooks.book import Planned
 from bot.slack.app import commit
-from bot.slack.outbox import PAUSE, Outbox
+from bot.slack.outbox import Outbox
+from bot.slack.posting import PAUSE
 from bot.turns.anchor import Anchor
 from bot.turns.rounds import tend, think
 from storage.config import read_config
+from storage.contract.capability import Contract
 from storage.contract.spec import PlanSpec
 from storage.database.engine import migrate, open_engine
 from storage.execution import Execution
 from storage.intention import Intention
-from tests.support.fakes import PLAN_JSON, FakeClock, show_previews, work
+from tests.support.fakes import PLAN_JSON, FakeClock, at_home, show_previews, work
 from tests.support.room import Room
 from workers.engine.attempt import Attempts
 from workers.registry import BUILTIN, load
@@ -61,7 +63,7 @@ DRAFTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-def drafted(text: str, spend: Any) -> Planned:
+def drafted(text: str, spend: Any, ground: Any) -> Planned:
     return Planned(PlanSpec.model_validate({"goal": text, "steps": DRAFTS[text]}), "as drafted")
 
 
@@ -92,7 +94,11 @@ class Office:
         """`/plan …`; unless it is handled, only its row is there."""
         number = f"{self.clock():%d%H%M}.{text}"
         body = {"command": "/plan", "user_id": user, "channel_id": "C1", "text": text, "trigger_id": number}
-        (self.room.delivers if handled else lambda given: commit(self.room.bot, given, lambda: None))(body)
+        (
+            self.room.delivers
+            if handled
+            else lambda given: commit(self.room.bot, at_home(given), lambda: None)
+        )(body)
 
     def presses(self, user: str, action: str, plan_id: int, key: str = "") -> None:
         view = self.room.store.view(plan_id)
@@ -163,10 +169,15 @@ def live(place: Office, checkpoints: Path) -> None:
     place.says("ANN", ASKED, handled=False)
 
 
+def unsaid(made: Contract) -> Contract:
+    """The contract without how it is said: in 0.1.0 no action said that."""
+    return made.model_copy(update={"says": ""})
+
+
 def promises() -> dict[str, str]:
     """The hash of every contract of the built-in workers, whatever the inventory; and of one document."""
     everything = CONFIG.model_copy(update={"workers": (*BUILTIN,)})
-    hashes = {f"{made.worker}.{made.action}": made.hash() for made in load(everything).contracts()}
+    hashes = {f"{made.worker}.{made.action}": unsaid(made).hash() for made in load(everything).contracts()}
     return hashes | {"a plan": PlanSpec.model_validate_json(PLAN_JSON).digest()}
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from workers.base import Context, Preview, Report, Verdict
-from workers.builtin.kubernetes.cluster import Cluster, KubernetesCluster, Manifest
 from workers.builtin.kubernetes.inventory import connect
 from workers.builtin.kubernetes.k8s_deployer import (
     DeployParams,
@@ -20,6 +19,7 @@ from workers.builtin.kubernetes.k8s_deployer import (
     StatusParams,
 )
 from workers.builtin.kubernetes.manifests import PARTS, tag
+from workers.builtin.shared.cluster import Cluster, KubernetesCluster, Manifest
 from workers.registry import params_of
 
 # Pods of a test serve as soon as they are ready, and a canary has a second to prove itself.
@@ -60,6 +60,9 @@ class Watched:
 
     def logs(self, pod: str, container: str, *, lines: int) -> str:
         return self.real.logs(pod, container, lines=lines)
+
+    def may(self, verb: str, group: str, resource: str, part: str) -> bool:
+        return self.real.may(verb, group, resource, part)
 
     def _change(self, verb: str, change: Callable[[], Any], dry_run: bool) -> Any:
         if dry_run:

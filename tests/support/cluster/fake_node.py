@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.base import Permanent, Transient
-from workers.builtin.kubernetes.cluster import KubernetesCluster
+from workers.builtin.shared.cluster import KubernetesCluster
 
 NODE = "fake-0"
 SAID = "starting\nusing password=s3cr3tvalue9\ncannot reach the database at db:5432\nexiting\n"

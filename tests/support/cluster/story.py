@@ -17,6 +17,8 @@ from tests.support.monitor import free_port, get
 from tests.support.postgres import fresh_database
 from tests.support.world import World, effects, hold, with_witness
 
+PORTS = {"SIGNOFF_HEALTH_PORT", "SIGNOFF_HTTP_PORT"}  # one process each
+
 
 @contextmanager
 def cluster(server: str, home: Path, carrier: str) -> Iterator[World]:
@@ -44,7 +46,7 @@ def killed(world: World) -> None:
     another(world, "workers", "third")
     gone(world, "second")
     leases_end(world)
-    world.ann.sees("may or may not have happened")
+    world.ann.sees("I cannot tell whether it happened, so it does not run again by itself.")
     gates["once"].unlink()
     asked = effects(world)
     world.bob.clicks("resolve_ran")
@@ -73,7 +75,7 @@ def stood_still(world: World) -> None:
 
     asleep = stand_still(world, "second")
     leases_end(world)
-    world.ann.sees("may or may not have happened")
+    world.ann.sees("I cannot tell whether it happened, so it does not run again by itself.")
     gates["once"].unlink()
     world.bob.clicks("resolve_ran")
     done = world.ends()
@@ -99,7 +101,8 @@ def two_bots(world: World) -> None:
     world.bob.clicks("approve")
     done = world.ends()
     gone(world, "bot")
-    world.ann.sees("Write notes*: done")
+    world.ann.sees("3 changes: done*")
+    world.ann.sees("plan-1-timeline.png")  # the last that is said
 
     assert ready == (200, "ok\n")
     assert (done.outcome, done.approved_by) == ("succeeded", ("U0BOB",))
@@ -107,7 +110,7 @@ def two_bots(world: World) -> None:
     assert decided == ["request", "propose", "approve"]
     assert len(world.workspace.messages()) == 1
     texts = world.thread()
-    assert len(texts) == len(set(texts)) == 5
+    assert len(texts) == len(set(texts)) == 6
 
 
 def child(world: World, name: str) -> Child:
@@ -117,7 +120,7 @@ def child(world: World, name: str) -> Child:
 def another(world: World, kind: str, name: str) -> None:
     """One more process of that kind; the supervisor starts it."""
     like = child(world, kind)
-    env = {name: value for name, value in like.env.items() if name != "SIGNOFF_HEALTH_PORT"}
+    env = {name: value for name, value in like.env.items() if name not in PORTS}
     world.demo.supervisor.children.append(Child(name, like.argv, env, world.home / f"{name}.log"))
 
 

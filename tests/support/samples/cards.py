@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from bot.cards.card import card, simple
+from bot.cards.card import PLAINER, WORDS, card
 from bot.cards.thread import message
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView, StepView
-from tests.support.fakes import NOW, plan_spec, step
+from tests.support.fakes import CONTRACTS, NOW, plan_spec, step
 
 Json = dict[str, Any]
 EVIL = "<!channel> <!here> <@UEVIL> <https://evil.example|Approve> *bold* `code` & \u202e\u200b\x00\x1b[31m"
@@ -27,6 +27,7 @@ def plan_view(*steps: StepView, **fields: Any) -> PlanView:
         "created_at": NOW, "revision": 1, "spec": spec, "digest": spec.digest(), "risk": "high",
         "reasons": ("it changes a",), "needed": 1, "approvers": ("UBOB",), "authors": ("UANN",),
         "seconds": 60.0, "author": "UBOB", "expires_at": NOW + timedelta(hours=1),
+        "contracts": {(made.worker, made.action): made for made in CONTRACTS.values()},
         "steps": steps or tuple(StepView(found) for found in spec.steps),
     }  # fmt: skip
     return PlanView(**given | fields)
@@ -50,7 +51,7 @@ def hostile(text: str, count: int = 3, **fields: Any) -> PlanView:
     ]
     given: Json = {
         "text": text, "goal": text, "reason": text, "note": text, "reasons": (text,), "changes": (text, text),
-        "outcome": "failed",
+        "outcome": "failed", "lost": (text,), "outdated": (text,), "ahead": (text,),
     }  # fmt: skip
     return plan_view(*steps, **given | fields)
 
@@ -59,7 +60,8 @@ def messages(view: PlanView, text: str = "x") -> Iterator[tuple[str, list[Json]]
     """Every message that could be made of a view."""
     yield card(view, NOW)
     yield card(view, NOW, workers=False)
-    yield simple(view, NOW)
+    yield card(view, NOW, plainness=PLAINER)
+    yield card(view, NOW, plainness=WORDS)
     data = {"summary": text, "reason": text, "changes": [text], "given": 1, "needed": 2, "revision": 1}
     for kind, verbs in KINDS.items():
         for verb in verbs:

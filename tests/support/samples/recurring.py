@@ -16,7 +16,7 @@ STANDING = StandingPolicy(runs=3, days=30, risks=("high",))
 CONFIG = SignoffConfig(
     zone="America/New_York",
     people=Named(approvers=("BOB", "CAROL")),
-    policy=PolicyConfig(standing=STANDING),
+    policy=PolicyConfig(standing=STANDING, recurring_ahead_hours=0),
 )
 
 
@@ -28,7 +28,7 @@ class Desk:
         self.store, self.spec, self.people = store, plan_spec(), Everybody()
         self.bot = Bot(store, config, self.people, lambda trigger, view: None, [], self._plan)
 
-    def _plan(self, text: str, spend: Any) -> Planned:
+    def _plan(self, text: str, spend: Any, around: Any) -> Planned:
         return Planned(self.spec, "by a model")
 
     def says(self, text: str, user: str = "ANN") -> str:

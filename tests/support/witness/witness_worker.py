@@ -9,6 +9,8 @@ from pydantic import BaseModel
 from storage.contract.report import Report
 from workers.base import Context, Params, Verdict, Worker, action
 
+PACE = float(os.environ.get("WITNESS_PACE", "0"))  # seconds before an effect, and after it
+
 
 class Note(Params):
     name: str
@@ -54,7 +56,9 @@ class Witness(Worker):
 def note(params: Note, ctx: Context) -> Report[Noted]:
     write(f"begin {params.name}")
     pause("before", params.name, ctx)
+    time.sleep(PACE)
     write(f"effect {params.name}")
+    time.sleep(PACE)
     pause("after", params.name, ctx)
     write(f"end {params.name}")
     return Report[Noted].ok("noted", Noted(name=params.name, attempt=ctx.attempt))

@@ -12,6 +12,7 @@ from tests.support.world import World
 pytestmark = pytest.mark.model
 
 VAGUE = "/plan get the new auth build out to customers tonight"
+KNOWN, UNKNOWN = "/plan deploy auth-service v2.1.4 to production", "/plan sing a song for the customers"
 
 
 def with_model(home: Path, fake: FakeModel, config: Callable[[str], str] = str) -> World:
@@ -48,8 +49,10 @@ def test_a_model_plans_what_no_runbook_knows_and_its_cost_is_on_record(
 ) -> None:
     script(says(GOOD))
     world.asks(VAGUE)
-    world.ann.sees("planned by claude-opus-5-5")
     world.bob.button("approve")
+    world.ann.clicks("details")
+    world.ann.sees("Planner's note: planned by claude-opus-5-5")
+    world.ann.closes()
     plan = world.plan()
 
     assert [step.spec.id for step in plan.steps] == ["test", "backup", "deploy"]
@@ -86,9 +89,13 @@ def test_without_the_model_the_runbooks_serve(
     world: World, fake: FakeModel, script: Callable[..., None]
 ) -> None:
     script(fails(529, retry_after_ms=1))
-    world.asks("/plan deploy auth-service v2.1.4 to production")
-    world.ann.sees("from the runbook")
-    world.asks(VAGUE)
+    world.asks(KNOWN)
+    card = world.ann.sees("Planned by the runbooks: The model's API is out of order just now (HTTP 529)")
+    world.bob.button("approve", message=card["ts"])
+    world.ann.clicks("details", message=card["ts"])
+    world.ann.sees("Planner's note: from the runbook “")
+    world.ann.closes()
+    world.asks(UNKNOWN)
 
     world.ann.sees("I have no runbook for that")
 
@@ -100,8 +107,11 @@ def test_a_budget_that_is_used_up_asks_no_model(tmp_path: Path) -> None:
         return text + "\n[model]\nper_day = 0\n"
 
     with FakeModel(says(GOOD)) as fake, with_model(tmp_path, fake, poor) as world:
-        world.asks(VAGUE)
+        used_up = "The model's budget for everybody, for today, is used up"
+        world.asks(KNOWN)
+        world.ann.sees(f"Planned by the runbooks: {used_up}")
+        world.asks(UNKNOWN)
 
-        world.ann.sees("The model's budget for everybody, for today, is used up")
+        world.ann.sees(f"{used_up} (0.00 of 0.00 USD). I have no runbook for that")
 
         assert fake.requests == []

@@ -1,0 +1,1 @@
+"""Both carriers under what a published benchmark of queues does to them: python -m tests.proof.carriers."""

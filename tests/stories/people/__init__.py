@@ -1,0 +1,1 @@
+"""What people see, hear and are answered, over the local workspace."""

@@ -1,0 +1,227 @@
+"""The voice: what people say, and where the answer stands. The real app over Socket Mode, one process."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+import pytest
+from slack_bolt.adapter.socket_mode import SocketModeHandler
+from slack_sdk import WebClient
+
+from bot.context import Bot
+from bot.inbox.dispatch import handle_all
+from bot.local.client.person import Person
+from bot.local.client.text import readable
+from bot.local.server import LocalSlack
+from bot.local.shapes import DEFAULT_BOT, Json, Member
+from bot.process import make_bot
+from bot.slack.app import build
+from bot.slack.outbox import Outbox
+from bot.turns.rounds import think
+from storage.config import SignoffConfig
+from storage.database.engine import migrate, open_engine
+from tests.support.fakes import NOW, FakeClock, demo_config, real_contracts
+from tests.support.local_kit import until
+from tests.support.store import Store
+
+Place = Literal["card", "private", "nod", "wave", "thread", "direct", "silence"]
+US = f"@{DEFAULT_BOT.name}"
+DEPLOY = "deploy auth-service v2.1.4 to production"
+MEMBERS = [
+    Member("U0ANN", "ann", "Ann"), Member("U0BOB", "bob", "Bob"), Member("U0CAROL", "carol", "Carol"),
+    Member("U0DAN", "dan", "Dan"), Member("U0GUS", "gus", "Gus", is_restricted=True),
+]  # fmt: skip
+
+
+class Row(NamedTuple):
+    """Row `number` of the script: said at this door, by whom; where the answer is, and what it says."""
+
+    number: int
+    door: str  # "/": slash, "@": mention, "T": a plan's thread, "@T": mention there, "D": direct message
+    words: str
+    place: Place
+    says: str = ""
+    who: str = "U0ANN"
+
+
+# As the script says it, or, where the words differ, as the product does: the place is the script's.
+SAID = [
+    Row(1, "/", DEPLOY, "card", "3.  *Deploy* auth-service *v2.1.4* on production"),
+    Row(2, "/", "pls deploy auth-service v2.1.5 to prod thx :rocket:", "card", "*v2.1.5* on production"),
+    Row(3, "/", "DEPLOY AUTH-SERVICE V2.1.5 TO PRODUCTION!!!", "card", "*v2.1.5* on production"),
+    Row(4, "/", "depoly auth-service v2.1.6 to prod", "card", "Read “depoly” as deploy"),
+    Row(5, "/", "deploy auth-service", "private", "Which version?"),
+    Row(7, "/", "deploy billing v1.0", "private", "billing"),
+    Row(8, "/", "deploy auth-service latest", "private", "Which version?"),
+    Row(9, "/", "ship it", "private", "Which version?"),
+    Row(10, "/", "deploy auth-service v2.1.5 to staging and production", "private", "[staging] [production]"),
+    Row(12, "/", f"test, back up and {DEPLOY} tonight at 2am EST", "card", "02:00 EST"),
+    Row(13, "/", "back up auth_prod", "card", "1.  *Back up auth_prod* · on approval"),
+    Row(14, "/", "bakcup auth_prod", "card", "Read “bakcup” as backup"),
+    Row(16, "/", "back up auth_prod asap", "card", "on approval"),
+    Row(17, "/", "back up auth_prod tomorrow at 9", "private", "9"),
+    Row(18, "/", "back up auth_prod on tuesday at 2am in Berlin", "card", "02:00 CET"),
+    Row(19, "/", "roll back auth-service", "private", "auth-service"),
+    Row(20, "/", "undo the last deploy", "private"),
+    Row(21, "/", "restart everything", "private"),
+    Row(22, "/", "scale auth-service to 4", "private", "In which environment?"),
+    Row(23, "/", "drop the users table", "private"),
+    Row(27, "/", "what's running?", "private"),
+    Row(28, "/", "what is waiting for me?", "private"),
+    Row(29, "/", "who can approve?", "private"),
+    Row(30, "/", "list", "private"),
+    Row(30, "/", "my plans", "private"),
+    Row(31, "/", "hlep", "private", "For example:"),
+    Row(32, "/", "", "private", "For example:"),
+    Row(34, "/", "cancel last", "private"),
+    Row(35, "/", "approve 7", "private"),
+    Row(36, "/", "tell me a joke", "private"),
+    Row(37, "/", "Bitte auth-service v2.1.4 in Produktion ausrollen", "card", "*v2.1.4* on production"),
+    Row(39, "/", "despliega auth-service v2.1.4 en producción", "card", "*v2.1.4* on production"),
+    Row(41, "/", "could you deploy auth-service v2.1.5 to production on friday at 2am?", "card", "02:00 EST"),
+    Row(42, "/", "should we deploy auth-service today?", "private"),
+    Row(43, "/", "don't deploy auth-service today", "private", "nothing is planned"),
+    Row(44, "@", DEPLOY, "card", "*v2.1.4* on production"),
+    Row(45, "@", "hi", "private", "For example:"),  # the first time, also what one can say
+    Row(45, "@", "hello", "wave"),
+    Row(46, "@", "thanks!", "wave"),
+    Row(47, "T", "lgtm", "private", "Words don't approve here, the button does", "U0BOB"),
+    Row(47, "T", "+1", "private", "the button does", "U0BOB"),
+    Row(48, "T", "lgtm", "silence"),
+    Row(49, "T", "ok", "silence"),
+    Row(49, "T", "lol", "silence", "", "U0BOB"),
+    Row(50, "T", "Modify step-3 to schedule for 2AM EST", "nod", "step 3: ~after 2~ → *Mon 16 Nov 02:00"),
+    Row(51, "T", "Plan looks good, but let's deploy during maintenance window", "nod", "Nov 02:00 EST*"),
+    Row(52, "T", "make the deploy 3am", "nod", "03:00 EST"),
+    Row(53, "T", "wait until friday", "private", "At what time"),
+    Row(54, "T", "postpone by one hour", "nod"),
+    Row(55, "T", "skip the backup", "nod", "removed"),
+    Row(57, "T", "use canary instead", "nod", "strategy ~blue_green~ → *canary*"),
+    Row(57, "T", "2.1.8 instead", "nod", "version ~v2.1.4~ → *v2.1.8*"),
+    Row(58, "T", "run the tests twice", "private"),
+    Row(61, "T", "what about the migration?", "silence", "", "U0BOB"),
+    Row(62, "T", "status?", "private", "aiting for approval"),
+    Row(63, "T", "why high risk?", "private", "High risk, because"),
+    Row(64, "T", "who can approve?", "private", "<@U0BOB> or <@U0CAROL>"),
+    Row(65, "T", "how long does it take?", "private", "of work"),
+    Row(66, "T", "what if it fails?", "private", "nothing else runs"),
+    Row(67, "T", "never mind", "thread", "cancelled it"),
+    Row(68, "T", "stop!!", "thread", "cancelled it"),
+    Row(69, "T", "cancel", "private", "", "U0DAN"),
+    Row(69, "T", "cancel", "silence", "", "U0GUS"),
+    Row(70, "@T", "deploy at 2AM EST", "nod", "02:00 EST"),
+    Row(77, "D", "back up auth_prod", "card", "*Back up auth_prod*"),
+    Row(78, "D", "remind me tomorrow", "direct"),
+    Row(79, "D", "hi", "direct", "", "U0GUS"),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The bot without workers: what it hears, it answers before anything else happens."""
+
+    slack: LocalSlack
+    bot: Bot
+    outbox: Outbox
+    clock: FakeClock
+    heard: list[str]  # where each message stands that the app was told of, once it is a row
+
+    def person(self, user: str) -> Person:
+        return self.slack.client().person(user)
+
+    def settle(self) -> None:
+        for _ in range(4):
+            handle_all(self.bot)
+            think(self.bot)
+            self.outbox.speak()
+            self.clock.advance(4)
+
+    def hears(self, row: Row) -> dict[str, str]:
+        """What stands where after these words that did not before: by place, all of it."""
+        person, thread = self.person(row.who), self._thread() if "T" in row.door else ""
+        words = f"/plan {row.words}".strip() if row.door == "/" else row.words
+        words, before = f"{US} {words}" if "@" in row.door else words, self._seen(row.who)
+        said = person.says(words, thread=thread, channel=person.dm if row.door == "D" else "")
+        if row.door != "/":  # Slack waits for no answer to these: a mention, and the message itself
+            until(lambda: self.heard.count(said.payload["ts"]) == 1 + row.door.startswith("@"))
+        self.settle()
+        after = self._seen(row.who)
+        fresh = {
+            place: "\n".join(text for text in found if text not in before[place])
+            for place, found in after.items()
+        }
+        self._tidy()
+        return fresh
+
+    def _thread(self) -> str:
+        self.person("U0ANN").says(f"/plan {DEPLOY}")
+        self.settle()
+        return self.bot.store.recent(1)[0].card
+
+    def _seen(self, user: str) -> dict[str, list[str]]:
+        state = self.slack.client().state()
+        ours = [one for one in state["messages"] if one["user"] == DEFAULT_BOT.id]
+        cards = [one for one in ours if '"details"' in json.dumps(one.get("blocks"))]
+        reactions = [mark["name"] for one in state["messages"] for mark in one.get("reactions", [])]
+        return {
+            "private": [readable(one) for one in state["ephemerals"] if one["to"] == user],
+            "card": [readable(one) for one in cards],
+            "thread": [readable(one) for one in ours if one.get("thread_ts") and one not in cards],
+            "direct": [readable(one) for one in ours if one["channel"] == self.person(user).dm],
+            "mark": [f"{name} {count}" for count, name in enumerate(reactions)],
+        }
+
+    def _tidy(self) -> None:
+        for view in self.bot.store.open_plans(limit=100):
+            self.bot.store.cancel(view.id, user="U0ANN", reason="the next row")
+        self.clock.advance(60)
+        self.settle()
+        self.slack.client().clear()
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    engine, clock = open_engine(f"sqlite:///{tmp_path_factory.mktemp('voice') / 'x.db'}"), FakeClock(NOW)
+    migrate(engine)
+    store = Store(engine, clock)
+    store.publish(made.model_copy(update={"preview": False}) for made in real_contracts())
+    people = {"approvers": ["U0BOB", "U0CAROL"], "admins": ["U0CAROL"]}
+    config = SignoffConfig.model_validate(demo_config().model_dump() | {"people": people})
+    with LocalSlack(members=MEMBERS) as slack:
+        client = WebClient(token=slack.bot_token, base_url=slack.api_url, retry_handlers=[])
+        bot, outbox = make_bot(store, client, config)
+        app, heard = build(client, bot), list[str]()
+
+        @app.middleware
+        def listen(body: Json, next: Callable[[], None]) -> None:
+            heard.append(str(body.get("event", {}).get("ts")))
+            next()
+
+        handler = SocketModeHandler(app, slack.app_token)
+        handler.connect()
+        slack.client().wait_for_bot()
+        yield Desk(slack, bot, replace(outbox, steady=lambda: clock().timestamp()), clock, heard)
+        handler.close()
+    engine.dispose()
+
+
+# Where an answer of this place stands, and where then nothing does.
+WHERE: dict[Place, tuple[str, tuple[str, ...]]] = {
+    "card": ("card", ("private",)), "private": ("private", ("card", "thread")),
+    "nod": ("card", ("private", "thread")),
+    "wave": ("mark", ("card", "private", "thread")), "thread": ("thread", ("private",)),
+    "direct": ("direct", ("card",)), "silence": ("", ("card", "private", "thread", "direct", "mark")),
+}  # fmt: skip
+MARKS = {"nod": "ok_hand", "wave": "wave"}
+
+
+@pytest.mark.parametrize("row", SAID, ids=lambda row: f"{row.number} {row.door} {row.words}"[:60])
+def test_the_answer_stands_in_its_place(desk: Desk, row: Row) -> None:
+    found = desk.hears(row)
+    place, nowhere = WHERE[row.place]
+
+    assert {other: found[other] for other in nowhere if found[other]} == {}
+    assert not place or found[place]
+    assert row.says in found.get(place, "")
+    assert MARKS.get(row.place, "") in found["mark"]
