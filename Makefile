@@ -3,19 +3,19 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: install demo test check quick audit proof bench crash lock image-rehearsal clean
+.PHONY: install demo test check quick audit proof bench crash soak lock image-rehearsal clean
 
 # The lock is also its own constraint (-c): pip before 23.3 does not hold `psycopg[pool]` to what `psycopg` is pinned to.
 install: $(VENV)/.installed
 $(VENV)/.installed: requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Signoff needs Python 3.11 or newer; '$(PYTHON)' is older. Try: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { echo "Python cannot make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock -c requirements.lock
+	@$(BIN)/python .ci/install.py "what Signoff needs" --require-hashes -r requirements.lock -c requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements-dev.lock -c requirements-dev.lock
+	@$(BIN)/python .ci/install.py "what the tests need" --require-hashes -r requirements-dev.lock -c requirements-dev.lock
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -42,27 +42,36 @@ audit: $(VENV)/.installed-dev
 
 # The full counts behind the short forms in the tests. Needs what .ci/run installs, and KUBEBUILDER_ASSETS.
 proof: $(VENV)/.installed-dev
-	$(BIN)/python -m tests.proof.redaction
-	$(BIN)/python -m tests.proof.audit
-	$(BIN)/python -m tests.proof.gate
-	$(BIN)/python -m tests.proof.ladder
-	$(BIN)/python -m tests.proof.hostile
-	$(BIN)/python -m tests.proof.matrix
-	$(BIN)/python -m tests.proof.model
-	$(BIN)/python -m tests.proof.mutation
-	FUZZ=20 $(BIN)/pytest -q --timeout 1800 tests/invariants/test_fuzz.py
-	$(BIN)/python -m tests.proof.process
-	$(BIN)/python -m tests.proof.zones
-	$(BIN)/python -m tests.proof.clicks 200
-	$(BIN)/python -m tests.proof.deliveries 10000 60
-	$(BIN)/python -m tests.proof.backup --kills 100
-	$(BIN)/python -m tests.proof.deploy --rounds 20
-	$(BIN)/python -m tests.proof.cluster 5
+	@$(BIN)/python -m tests.proof.parts.report \
+	  "$(BIN)/python -m tests.proof.redaction" \
+	  "$(BIN)/python -m tests.proof.audit" \
+	  "$(BIN)/python -m tests.proof.gate" \
+	  "$(BIN)/python -m tests.proof.ladder" \
+	  "$(BIN)/python -m tests.proof.hostile" \
+	  "$(BIN)/python -m tests.proof.matrix" \
+	  "$(BIN)/python -m tests.proof.model" \
+	  "$(BIN)/python -m tests.proof.mutation" \
+	  "$(BIN)/python -m tests.proof.fleet --agents 30 --minutes 2" \
+	  "FUZZ=20 $(BIN)/pytest -q --timeout 1800 tests/invariants/test_fuzz.py" \
+	  "$(BIN)/python -m tests.proof.process" \
+	  "$(BIN)/python -m tests.proof.zones" \
+	  "$(BIN)/python -m tests.proof.language" \
+	  "$(BIN)/python -m tests.proof.clicks 200" \
+	  "$(BIN)/python -m tests.proof.deliveries 10000 60" \
+	  "$(BIN)/python -m tests.proof.backup --kills 100" \
+	  "$(BIN)/python -m tests.proof.deploy --rounds 20" \
+	  "$(BIN)/python -m tests.proof.cluster 5" \
+	  "$(BIN)/python -m tests.crash.gitops"
 
 # SIGKILL at every commit and outside call that there is, and then at random: make crash N=2000
 crash: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.crash --kills $(or $(N),2000) --database sqlite
 	$(BIN)/python -m tests.crash --kills $(or $(N),2000) --database postgres
+
+# Half an hour of everything at once, and the carriers under their torture. Needs PostgreSQL.
+soak: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.proof.carriers
+	$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),30) --wishes $(or $(WISHES),1000)
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.engine
@@ -70,6 +79,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.product
 	$(BIN)/python -m tests.bench.backup
 	$(BIN)/python -m tests.bench.ack
+	$(BIN)/python -m tests.bench.language
 
 # What the Dockerfile does, without a container: locked dependencies, the built wheel, the commands.
 image-rehearsal: $(VENV)/.installed-dev
@@ -78,7 +88,7 @@ image-rehearsal: $(VENV)/.installed-dev
 
 # Needs uv (pip install uv). Names, versions and hashes only; no addresses.
 lock:
-	uv pip compile pyproject.toml --extra cluster --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
+	uv pip compile pyproject.toml --extra cluster --extra mcp --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
 	uv pip compile pyproject.toml --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-dev.lock
 
 clean:

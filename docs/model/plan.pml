@@ -29,6 +29,8 @@ mtype = { none, planning, proposed, approved, stalled, done, rejected, expired, 
 #define DO_plan_answer    plan = approved
 #define MAY_plan_cancel   (plan == planning || plan == proposed || plan == approved || plan == stalled)
 #define DO_plan_cancel    plan = cancelled
+#define MAY_plan_postpone (plan == approved)
+#define DO_plan_postpone  plan = approved
 #define MAY_plan_finish   (plan == approved)
 #define DO_plan_finish    plan = done
 
@@ -229,12 +231,14 @@ active proctype Planner() {
   :: atomic { MAY_plan_stall && plan == planning -> DO_plan_stall }
   :: atomic { MAY_plan_amend && revision < REVISIONS ->          /* person 0 edits */
        revision++; by_first = true; DO_plan_amend }
-  :: atomic { MAY_plan_revise && plan != approved && revision < REVISIONS && NOTHING_BUSY ->
+  :: atomic { MAY_plan_revise && (plan != approved || !rolling) && revision < REVISIONS && NOTHING_BUSY ->
        skip_pending(); DO_plan_revise }
   :: atomic { MAY_plan_reject -> DO_plan_reject }
   :: atomic { MAY_plan_expire -> DO_plan_expire }
   :: atomic { MAY_plan_cancel && CALM ->
        skip_pending(); DO_plan_cancel; assert(NOTHING_BUSY) }
+  :: atomic { MAY_plan_postpone && !rolling && step[DEPLOY] == pending && permit[DEPLOY] ->
+       permit[DEPLOY] = false; DO_plan_postpone }                /* later: rows and approvals stay, a permit does not */
   :: atomic { MAY_plan_answer && step[PREPARE] == failed && !rolling && step[DEPLOY] == pending && NOTHING_BUSY ->
        if
        :: attempt[PREPARE] < CLAIMS -> DO_step_retry(PREPARE); DO_plan_answer
