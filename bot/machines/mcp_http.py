@@ -1,7 +1,7 @@
 """MCP over streamable HTTP, inside the one server: who knocks is known before the protocol is spoken."""
 
 import asyncio
-from collections.abc import AsyncIterator, MutableMapping
+from collections.abc import MutableMapping
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,15 +10,11 @@ from aiohttp import web
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 
-from bot.machines.api import bearer, of_error
 from bot.machines.desk import Desk
 from bot.machines.mcp_tools import server
 from bot.machines.principal import Machine
 from bot.machines.wire import Asked, Listed, Status
-from storage.errors import SignoffError
-from storage.http_server import Beside
 
-PATH = "/mcp"
 LARGEST = 256 * 1024
 LOOK = 0.5  # seconds between two looks whether the client is still there
 MACHINE: ContextVar[Machine] = ContextVar("machine")
@@ -44,36 +40,19 @@ class Here:
         return await self._desk.runbooks(MACHINE.get())
 
 
-def mcp_door(desk: Desk, public_url: str) -> tuple[list[web.RouteDef], Beside]:
-    """Its routes, and the manager that lives beside them. No session: any bot answers any call."""
-    manager = StreamableHTTPSessionManager(
+def manager(desk: Desk, public_url: str) -> StreamableHTTPSessionManager:
+    """What speaks the protocol. No session: any bot answers any call."""
+    return StreamableHTTPSessionManager(
         server(Here(desk))._lowlevel_server, stateless=True, max_request_body_size=LARGEST,
         security_settings=allowed(public_url),
     )  # fmt: skip
 
-    async def answer(request: web.Request) -> web.StreamResponse:
-        try:
-            machine = await desk.admit(bearer(request.headers.get("Authorization", "")))
-        except SignoffError as error:
-            return of_error(error)
-        MACHINE.set(machine)
-        return await Bridge(request).run(manager)
 
-    async def beside(_: web.Application) -> AsyncIterator[None]:
-        started, over = asyncio.Event(), asyncio.Event()
-
-        async def live() -> None:  # its scopes must be left by the task that entered them
-            async with manager.run():
-                started.set()
-                await over.wait()
-
-        task = asyncio.create_task(live())
-        await started.wait()
-        yield
-        over.set()
-        await task
-
-    return [web.route(method, PATH, answer) for method in ("POST", "GET", "DELETE")], beside
+async def answer(
+    request: web.Request, machine: Machine, speaker: StreamableHTTPSessionManager
+) -> web.StreamResponse:
+    MACHINE.set(machine)
+    return await Bridge(request).run(speaker)
 
 
 def allowed(public_url: str) -> TransportSecuritySettings:
@@ -94,8 +73,8 @@ class Bridge:
         self._request, self._asked = request, False
         self._response: web.StreamResponse | None = None
 
-    async def run(self, manager: StreamableHTTPSessionManager) -> web.StreamResponse:
-        await manager.handle_request(self._scope(), self._receive, self._send)
+    async def run(self, speaker: StreamableHTTPSessionManager) -> web.StreamResponse:
+        await speaker.handle_request(self._scope(), self._receive, self._send)
         return self._response or web.Response(status=500)
 
     def _scope(self) -> Message:

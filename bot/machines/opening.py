@@ -15,6 +15,7 @@ from bot.machines.bell import Bell
 from bot.machines.desk import Desk
 from bot.machines.hooks import hook_routes
 from bot.machines.limits import Limits
+from bot.machines.mcp_door import mcp_door
 from storage.http_server import Beside
 
 THREADS = 16
@@ -36,10 +37,8 @@ def machine_doors(
 
 
 def _for_agents(desk: Desk, public_url: str) -> tuple[list[web.RouteDef], list[Beside]]:
-    """MCP, where `signoff[mcp]` is installed: its import takes 29 MB."""
+    """MCP, where `signoff[mcp]` is installed."""
     if find_spec("mcp") is None:
         return [], []
-    from bot.machines.mcp_http import mcp_door
-
     routes, beside = mcp_door(desk, public_url)
     return routes, [beside]

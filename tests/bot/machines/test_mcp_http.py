@@ -11,7 +11,7 @@ import urllib3
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from bot.machines.mcp_http import PATH
+from bot.machines.mcp_door import PATH
 from tests.support.doors.asking import CHANGE
 from tests.support.doors.served import Doors, new_token, open_doors
 from tests.support.fakes import real_contracts
