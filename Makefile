@@ -27,8 +27,10 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Stories wait for processes more than they compute: twice as many at once as there are cores.
+JOBS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
 test: check
-	$(BIN)/pytest -n auto --dist loadfile $(ARGS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
 
 # What another version of Python could break, in a minute: nothing that needs a server or a browser.
 QUICK := tests/storage tests/workers/commands tests/workers/engine tests/workers/kit \

@@ -324,8 +324,8 @@ def test_a_proposal_that_nobody_decides_is_reminded_of_and_then_expires(world: W
     plan = proposed(world, "scribble")
     assert plan.expires_at
     jump(world.demo.clock_file, plan.expires_at - timedelta(hours=1))
-    reminder = world.bob.sees("*Witness: note_safely (3 names)* still waits for your decision in <#C0OPS>.")
-    assert f"/p{plan.card.replace('.', '')}|Open the plan>" in readable(reminder)
+    link = f"<https://local.slack.com/archives/C0OPS/p{plan.card.replace('.', '')}|Open the plan>"
+    world.bob.sees(f"*Witness: note_safely (3 names)* still waits for your decision in <#C0OPS>.\n{link}")
     jump(world.demo.clock_file, plan.expires_at + timedelta(seconds=1))
     world.until(lambda view: view.state == "expired", "the end")
 

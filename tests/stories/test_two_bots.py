@@ -141,9 +141,18 @@ def test_a_second_bot_on_one_sqlite_file_is_kept_away_until_the_first_is_gone(
 
 def restart(server: str, database: str) -> None:
     """The whole server: it drops every connection and starts anew, as after a crash."""
-    with psycopg.connect(server, autocommit=True) as connection:
-        os.kill(connection.info.backend_pid, signal.SIGKILL)
+    with psycopg.connect(server, autocommit=True) as killed, psycopg.connect(server) as bystander:
+        os.kill(killed.info.backend_pid, signal.SIGKILL)
+        until(lambda: dropped(bystander), "the database to drop its connections")
     until(lambda: answers(server), "the database to be back")
+
+
+def dropped(connection: psycopg.Connection) -> bool:
+    try:
+        connection.execute("SELECT 1")
+    except psycopg.OperationalError:
+        return True
+    return False
 
 
 def cut_off(server: str, database: str) -> None:

@@ -279,5 +279,5 @@ def leaked(home: Path, total: int, seed: int = 1) -> dict[str, list[str]]:
                 WAYS[way](scene, "\n".join(text for text, _ in batch))
         behind = scene.behind()
         scene.engine.dispose()
-    assert all(len(text) > 1000 for text in behind.values()), {k: len(v) for k, v in behind.items()}
+    assert all(len(text) > 500 for text in behind.values()), {k: len(v) for k, v in behind.items()}
     return {door: seen((secret for _, secret in made), text) for door, text in behind.items()}
