@@ -34,7 +34,7 @@ test: check
 
 # What another version of Python could break, in a minute: nothing that needs a server or a browser.
 QUICK := tests/storage tests/workers/commands tests/workers/engine tests/workers/kit \
-	tests/bot/cli tests/bot/planner tests/bot/policy tests/bot/times
+	tests/bot/cli tests/bot/planner/model tests/bot/planner/runbooks tests/bot/policy tests/bot/times
 quick: $(VENV)/.installed-dev
 	$(BIN)/pytest -q -n auto --dist loadfile -m "not postgres and not browser and not k8s and not crash" $(QUICK)
 
