@@ -95,13 +95,13 @@ class Bot:
         actor = self.people.actor(user)
         return [plan for plan in plans if visible(actor, plan, self.config, partial(self.people.reads, user))]
 
-    def demand_visible(self, user: str, plan_id: int) -> PlanView:
-        """The plan, if there is one of that number that they see."""
+    def demand_visible(self, user: str, plan_id: int, verb: str = "") -> PlanView:
+        """The plan, if there is one of that number that they see, or to which they may do this."""
         known = self.store.known(plan_id) and self.store.view(plan_id)
-        if known and self.visible(user, [known]):
+        if known and (self.visible(user, [known]) or (verb and self.may(user, verb, known))):
             return known
         reason = f"There is no plan {plan_id} that you can see."
-        self.store.refuse(self.store.known(plan_id), "look", user=user, reason=reason)
+        self.store.refuse(self.store.known(plan_id), verb or "look", user=user, reason=reason)
         raise NotFound(reason)
 
     def _the_same(self, actor: Actor, plan: PlanView) -> str:

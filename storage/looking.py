@@ -5,7 +5,7 @@ from storage.board import spans as durations
 from storage.board import sums as figures
 from storage.exchange import capabilities
 from storage.memory import Memory
-from storage.reading import counts, views
+from storage.reading import counts, views, words
 
 
 class Looking(Memory):
@@ -13,6 +13,8 @@ class Looking(Memory):
 
     view = views.view
     known = views.known
+    tampered = words.tampered
+    as_recorded = words.as_recorded
     open_plans = views.open_plans
     plan_events = views.events
     contracts = capabilities.contracts

@@ -104,7 +104,7 @@ class Answers:
 
     def _plan(self, scope: Scope, plan_id: int) -> tuple[str, str, Safe]:
         facts, tell = self.evidence.plan_page(scope, plan_id)
-        if facts.view.revision:
+        if facts.view.spec:
             self.opened(plan_id, facts.view.revision, scope.actor.user)
         return "plans", f"#{plan_id} {clip(inert(subject(facts.view)), 80)}", plan_page(facts, tell)
 

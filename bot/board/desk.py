@@ -1,7 +1,7 @@
 """What each page needs, gathered from the rows for one person: everything passes their scope."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -25,9 +25,11 @@ from storage.board.spans import Span
 from storage.board.sums import Sums
 from storage.config import SignoffConfig, local
 from storage.contract.states import BUSY, StepState
+from storage.database.tables import Plan
 from storage.errors import BadTime, SignoffError
 from storage.looking import Looking
 from storage.reading.plan_view import PlanView
+from storage.reading.words import HIDDEN, unless
 
 MORNING = 6  # o'clock, when the night is over
 OPEN = 150  # open plans that are looked at
@@ -45,7 +47,7 @@ class Desk:
     config: SignoffConfig
     state: Path
     site: str
-    minute: Remembered = field(default_factory=lambda: Remembered(60.0))
+    minute: Remembered = field(default_factory=lambda: Remembered(60.0, 4000))
     views: Remembered = field(default_factory=lambda: Remembered(300.0, 2000))
 
     @property
@@ -68,14 +70,25 @@ class Desk:
     def slack(self, view: PlanView) -> str:
         return permalink(self.site, view.channel, view.card)
 
-    def view(self, line: PlanLine) -> PlanView:
-        """As it stands: what has not moved is read once."""
-        return self.views.get((line.id, line.version), lambda: self.store.view(line.id))
+    def recorded(self, line: PlanLine | Plan) -> PlanView:
+        """As it stands, if that is what is on record: what has not moved is read once."""
+        view = self.views.get((line.id, line.version), lambda: self.store.view(line.id))
+        return unless(self.tampered(line), view)
+
+    def tampered(self, line: PlanLine | Plan) -> str:
+        """Whether a list may show its words; its own page asks each time."""
+        return self.minute.get(("words", line.id, line.version), lambda: self.store.tampered(line.id))
+
+    def lines(self, found: Sequence[PlanLine]) -> list[PlanLine]:
+        """For a list of wishes: of those that were changed behind our back, only that they were."""
+        why = {line.id: self.tampered(line) for line in found}
+        return [replace(line, text=f"{HIDDEN}{why[line.id]}") if why[line.id] else line for line in found]
 
     def open(self, scope: Scope) -> tuple[list[PlanView], list[PlanView]]:
         """Open plans, oldest first: those that they see, and the others."""
         lines = self.store.page(Filter(state="open"), OPEN)[::-1]
-        views = [self.store.view(line.id) for line in lines]  # how far it is changes without a version
+        found = [(line, self.store.view(line.id)) for line in lines]  # how far it is has no version
+        views = [unless(self.tampered(line), view) for line, view in found]
         seen = [view for view in views if scope.sees(view)]
         return seen, [view for view in views if view not in seen]
 
@@ -85,17 +98,17 @@ class Desk:
 
     def now_page(self, scope: Scope) -> tuple[NowFacts, Telling]:
         seen, _ = self.open(scope)
-        lines = scope.pick(self.store.ended(self.today()), lambda line: line.id)
+        lines = self.lines(scope.pick(self.store.ended(self.today()), lambda line: line.id))
         ended = [(line, self.subject(line) if n < SUBJECTS else line.text) for n, line in enumerate(lines)]
         facts = NowFacts(seen, ended, self.sums(scope, 7), self.vitals())
         return facts, self.telling(seen)
 
     def subject(self, line: PlanLine) -> str:
-        return subject(self.view(line))
+        return subject(self.recorded(line))
 
     def plans_page(self, scope: Scope, wanted: Filter) -> tuple[PlansFacts, Telling]:
         found = self.store.page(wanted)
-        lines = scope.pick(found[:PAGE], lambda line: line.id)
+        lines = self.lines(scope.pick(found[:PAGE], lambda line: line.id))
         older = found[PAGE - 1].id if len(found) > PAGE else 0
         return PlansFacts(lines, wanted, older, {}), self.telling([])
 
@@ -103,7 +116,7 @@ class Desk:
         scale = self.night(offset)
         seen, hidden = self.open(scope)
         past = scope.pick(self.store.ended(scale.start, 200), lambda line: line.id)
-        views = [*seen, *(self.view(line) for line in past)]
+        views = [*seen, *(self.recorded(line) for line in past)]
         facts = TonightFacts(scale, views, hidden, [*self.windows(scale)], [*self.freezes()], offset)
         return facts, self.telling([*views, *hidden])
 

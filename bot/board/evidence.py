@@ -32,14 +32,14 @@ class Evidence:
     desk: Desk
 
     def seen(self, scope: Scope, plan_id: int) -> PlanView:
-        """The plan, if they see it; what they may not see is not there."""
+        """The plan as it is on record, if they see it; what they may not see is not there."""
         store = self.desk.store
         if not 0 < plan_id < 2**31 or not store.known(plan_id):
             raise NotFound("There is no such plan that you may see.")
         view = store.view(plan_id)
         if not scope.sees(view):
             raise NotFound("There is no such plan that you may see.")
-        return view
+        return store.as_recorded(view)
 
     def plan_page(self, scope: Scope, plan_id: int) -> tuple[PlanFacts, Telling]:
         view, store = self.seen(scope, plan_id), self.desk.store
@@ -51,18 +51,19 @@ class Evidence:
         tries = {
             key: [self._attempt(plan_id, key, one) for one in found]
             for key, found in store.attempts(plan_id).items()
+            if view.spec
         }
         events = store.events(Sought(plan=plan_id), 200)
         said, kind = self.desk.anchored()
         facts = PlanFacts(
-            view, self._revisions(plan_id), given, tries, events, count, broken, said if kind == "ok" else ""
+            view, self._revisions(view), given, tries, events, count, broken, said if kind == "ok" else ""
         )
         return facts, self.desk.telling([view])
 
-    def _revisions(self, plan_id: int) -> list[RevisionFacts]:
-        rows = self.desk.store.revisions(plan_id)
+    def _revisions(self, view: PlanView) -> list[RevisionFacts]:
+        rows = self.desk.store.revisions(view.id) if view.spec else []
         older: list[Revision | None] = [*rows[1:], None]
-        return [_revision(one, before) for one, before in zip(rows, older, strict=True)]
+        return [_revision(one, before) for one, before in zip(rows, older, strict=False)]  # there may be none
 
     def _attempt(self, plan_id: int, key: str, one: Attempt) -> AttemptFacts:
         report = one.report or {}
@@ -95,8 +96,8 @@ class Evidence:
         )
 
     def whole_log(self, scope: Scope, plan_id: int, key: str, number: int) -> str:
-        self.seen(scope, plan_id)
-        found = self.desk.store.attempts(plan_id).get(key, [])
+        view = self.seen(scope, plan_id)
+        found = self.desk.store.attempts(plan_id).get(key, []) if view.spec else []
         text = next((self.log(one) for one in found if one.number == number), "")
         if not text:
             raise NotFound("There is no such log.")
@@ -155,7 +156,7 @@ class Evidence:
         return facts, self.desk.telling([])
 
     def _entry(self, plan: Plan) -> Entry:
-        view = self.desk.views.get((plan.id, plan.version), lambda: self.desk.store.view(plan.id))
+        view = self.desk.recorded(plan)
         given = self.desk.store.approvals(plan.id, view.revision)
         targets = {
             made.locks(step.spec.parameters) for step in view.steps if (made := view.contract(step.spec))
@@ -175,7 +176,7 @@ class Evidence:
             plan.requester,
             plan.created_at,
             plan.channel,
-            plan.text,
+            view.text,
             subject(view),
             tuple(sorted(filter(None, targets))),
             view.risk,

@@ -13,7 +13,7 @@ from bot.cards.clarify_form import questions
 from bot.cards.face.buttons import buttons
 from bot.cards.face.difference import changed
 from bot.cards.face.ended import ended
-from bot.cards.face.lines import checked, failing, spans, step_lines, subject, within
+from bot.cards.face.lines import checked, failing, ran, spans, step_lines, subject, within
 from bot.cards.face.long_plan import instead
 from bot.cards.face.running import SIGNS, under_way
 from bot.cards.phrases import alarm_line, lasting, overrode, standing, wisher
@@ -134,7 +134,9 @@ def _checked(view: PlanView) -> list[str]:
     bad = [f"*{escape(line[1:])}*" for line in dict.fromkeys(found) if line.startswith("!")]
     good = [escape(line) for line in dict.fromkeys(found) if not line.startswith("!")]
     blind = spans(
-        n for n, step in enumerate(view.steps, 1) if view.changes_something(step.spec) and not step.preview
+        n
+        for n, step in enumerate(view.steps, 1)
+        if view.changes_something(step.spec) and not step.preview and not ran(view, step.spec.id)
     )
     told = [*within([*bad, *good], CHECKED), *([f"not checked: {blind}"] if blind else [])]
     return [f"*Checked:* {' · '.join(told)}"] if bad or good else []

@@ -13,8 +13,8 @@ from bot.times.recurrence import Every, next_run, read
 from bot.times.zones import spoken
 from bot.untrusted import clip
 from storage.database.tables import Recurring, Standing
-from storage.errors import Conflict, NotAllowed, SignoffError
-from storage.plans.recurrences import Grant
+from storage.errors import Conflict, NotAllowed, NotFound, SignoffError
+from storage.plans.recurrences import MISSING, Grant
 from storage.reading.plan_view import PlanView
 
 APPROVE = re.compile(r"^(?: for (?P<runs>\d{1,4}) runs?)?(?: until (?P<until>\d{4}-\d{2}-\d{2}))?$", re.I)
@@ -56,13 +56,23 @@ def look_after(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     found = re.match(r"^(pause|resume|remove|approve) #?(\d{1,9})\b(.*)$", rest.strip(), re.I)
     if not found:
         raise SignoffError(USAGE)
-    one = bot.store.one_recurring(int(found[2]))
+    one = _reachable(bot, int(found[2]), body["user"])
     return ACTS[found[1].lower()](bot, one, found[3], body["user"])
 
 
 def _seen(bot: Bot, user: str) -> list[Recurring]:
     """What recurs, as far as it is theirs or they could read where it was asked for."""
     return [one for one in bot.store.recurring() if one.user == user or bot.people.reads(user, one.channel)]
+
+
+def _reachable(bot: Bot, number: int, user: str) -> Recurring:
+    """What they see, or may tend; of the rest they do not learn that it is there."""
+    one = bot.store.one_recurring(number)
+    run = bot.store.latest_run(one)
+    asked = bool(run) and bool(bot.visible(user, [bot.store.view(run)]))
+    if not (one.user == user or asked or bot.people.reads(user, one.channel) or bot.may(user, "tend", None)):
+        raise NotFound(MISSING.format(number))
+    return one
 
 
 def _line(one: Recurring, standings: list[Standing]) -> str:
@@ -77,13 +87,18 @@ def _line(one: Recurring, standings: list[Standing]) -> str:
 def _waiting(bot: Bot, channel: str) -> list[str]:
     """The steps of this channel's plans that wait for their time; other channels may be closed to them."""
     here = [one for one in bot.store.timetable() if one.channel == channel]
-    lines = [f"• plan {one.plan_id}: {_when(bot.store.view(one.plan_id), one.key)}" for one in here[:SHOWN]]
+    lines = [
+        f"• plan {one.plan_id}: {_when(bot.store.as_recorded(bot.store.view(one.plan_id)), one.key)}"
+        for one in here[:SHOWN]
+    ]
     return lines + (
         [f"… and {len(here) - SHOWN} more steps that wait for their time"] if here[SHOWN:] else []
     )
 
 
 def _when(view: PlanView, key: str) -> str:
+    if not view.has(key):
+        return escape(clip(view.text, 200))  # it was changed behind our back
     step = view.step(key)
     return f"{escape(clip(title(view, step.spec), 90))} — {escape(timing(step.spec))}"
 

@@ -217,7 +217,7 @@ def cancel_plan(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     if LAST.match(rest):
         return cancel_last(bot, body)
     which, reason = split_number(rest)
-    view = bot.store.view(read_number(which))
+    view = bot.demand_visible(body["user"], read_number(which), "cancel")
     actor = bot.demand(body["user"], "cancel", view)
     if bot.store.cancel(view.id, user=actor.user, reason=reason.strip() or "no reason given"):
         return f"Plan {view.id} is cancelled."
@@ -290,7 +290,8 @@ def resume_scope(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 def override(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """In an emergency: where a rule permits it, in two steps, and everybody hears of it."""
     which, _, reason = rest.partition(" ")
-    view, said = bot.store.view(read_number(which)), " ".join(reason.split())
+    view = bot.demand_visible(body["user"], read_number(which), "break_glass")
+    said = " ".join(reason.split())
     if not (view.demands.second_factor and confirms(view, said)):
         return break_glass(bot, view, body["user"], said)
     demand_factor(bot, bot.demand(body["user"], "break_glass", view).user)
@@ -301,7 +302,7 @@ def override(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 def record_findings(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     """Somebody else has looked at a broken glass."""
     which, _, text = rest.partition(" ")
-    view = bot.store.view(read_number(which))
+    view = bot.demand_visible(body["user"], read_number(which), "review")
     actor = bot.demand(body["user"], "review", view)
     if not text.strip():
         raise SignoffError(f"Please say what you found: `/plan reviewed {view.id} <words>`.")

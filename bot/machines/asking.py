@@ -5,7 +5,7 @@ from typing import Any
 
 from bot.cards.blocks import permalink
 from bot.cards.face.lines import title
-from bot.cards.phrases import standing
+from bot.cards.phrases import altered, standing
 from bot.context import Bot
 from bot.inbox.machines import runbook
 from bot.machines.principal import Machine
@@ -143,6 +143,8 @@ def status(bot: Bot, machine: Machine, plan_id: int) -> Status:
 
 def told(bot: Bot, view: PlanView) -> Status:
     """A plan as a machine reads it: nothing that its card does not say."""
+    if why := bot.store.tampered(view.id):
+        return Status(plan=view.id, state=view.state, said=altered(view.id, why))
     if view.state == PlanState.cancelled and not view.revision:
         return Status(plan=view.id, state="refused", said=view.reason)
     said = standing(view, bot.store.clock())

@@ -8,6 +8,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 
 from bot.look_alikes import odd_letters
+from bot.untrusted import hidden
 from storage.contract.capability import Check, Contract
 from storage.contract.mandate import Allowance, allowance
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec, reference
@@ -171,8 +172,11 @@ def _parameters(
 
 
 def _look_alikes(path: str, value: Any) -> Iterator[Issue]:
-    """What is handed to a worker must be what people read: no letter in it passes for another."""
-    if isinstance(value, str) and (odd := [*odd_letters(value)]):
+    """What is handed to a worker must be what people read: nothing unseen, no letter posing as another."""
+    if isinstance(value, str) and (unseen := hidden(value)):
+        points = ", ".join(f"U+{ord(ch):04X}" for ch in unseen[:3])
+        yield Issue("invisible", path, f"{value!r} holds what nobody can see: {points}")
+    elif isinstance(value, str) and (odd := [*odd_letters(value)]):
         yield Issue("look_alike", path, f"{value!r} has letters that look like others: {'; '.join(odd[:3])}")
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for name, part in inner:

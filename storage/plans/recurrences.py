@@ -19,6 +19,8 @@ from storage.transaction import Transaction
 
 OF_RUN = col(Approval.plan_id) == col(Plan.id)
 
+MISSING = "There is no recurring plan {}; `/plan schedules` lists them."
+
 
 @dataclass(frozen=True)
 class Grant:
@@ -55,7 +57,7 @@ def recurring(memory: Memory) -> list[Recurring]:
 def one_recurring(memory: Memory, number: int) -> Recurring:
     found = [one for one in recurring(memory) if one.id == number]
     if not found:
-        raise NotFound(f"There is no recurring plan {number}; `/plan schedules` lists them.")
+        raise NotFound(MISSING.format(number))
     return found[0]
 
 

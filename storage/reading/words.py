@@ -15,8 +15,15 @@ from storage.transaction import Transaction, of_revision
 
 def as_recorded(memory: Memory, view: PlanView) -> PlanView:
     """The plan for a list; of one whose words were changed behind our back only that they were."""
-    why = tampered(memory, view.id)
-    return replace(view, text=f"not shown: {why}", reason="", form="", spec=None, steps=()) if why else view
+    return unless(tampered(memory, view.id), view)
+
+
+def unless(why: str, view: PlanView) -> PlanView:
+    """The plan; without its words where it was found why they are not to be shown."""
+    return replace(view, text=f"{HIDDEN}{why}", reason="", form="", spec=None, steps=()) if why else view
+
+
+HIDDEN = "not shown: "
 
 
 def tampered(memory: Memory, plan_id: int) -> str:

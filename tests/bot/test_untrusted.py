@@ -20,3 +20,4 @@ def test_people_read_the_code_point_of_a_letter_that_passes_for_another():
     assert legible("deploy аuth") == "deploy а‹U+0430›uth"
     assert legible("Größe prüfen, 再起動") == "Größe prüfen, 再起動"
     assert legible("a\u202eb") == "ab"
+    assert legible("auth\u3164\u2800\u034f") == "auth"

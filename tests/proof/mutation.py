@@ -35,7 +35,11 @@ WATCHED: dict[str, tuple[str, ...]] = {
         "invariants/test_formal_model.py::test_the_model_moves_as_the_code_does",
         "storage/contract/test_states.py",
     ),
-    "bot.plans.permits": ("bot/plans/test_permits.py", "bot/plans/test_override.py"),
+    "bot.plans.permits": (
+        "bot/plans/test_permits.py",
+        "bot/plans/test_override.py",
+        "bot/machines/oncall/test_duty.py::test_a_yes_given_on_call_outlives_the_shift_unless_the_schedule_says_otherwise",
+    ),
     "storage.plans.permits": ("storage/plans/test_permits.py",),
     "storage.steps.claims": (
         "storage/steps/test_claims.py",

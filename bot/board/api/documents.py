@@ -113,7 +113,7 @@ class Documents:
 
     def plans(self, scope: Scope, asked: PlansQuery) -> PlanList:
         found = self.desk.store.page(Filter(asked.before, asked.state, asked.q, asked.channel))
-        lines = scope.pick(found[:PAGE], lambda line: line.id)
+        lines = self.desk.lines(scope.pick(found[:PAGE], lambda line: line.id))
         return PlanList(
             plans=[brief_out(line) for line in lines], before=found[PAGE - 1].id if len(found) > PAGE else 0
         )

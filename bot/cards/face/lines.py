@@ -16,6 +16,7 @@ from storage.contract.capability import Check
 from storage.contract.grouping import Group, grouped, lines, said
 from storage.contract.saying import line, short, verb
 from storage.contract.spec import FailureAction, PlanSpec, Schedule, StepSpec, UndoSpec, reference
+from storage.contract.states import StepState
 from storage.reading.plan_view import PlanView
 
 LATE = {"finish": "", "ask": ", asks if it still runs then", "stop": ", stops if it still runs then"}
@@ -92,10 +93,23 @@ def group_line(view: PlanView, spec: PlanSpec, group: Group, now: datetime) -> s
     was = view.step(one).was if group.size == 1 and view.has(one) else ""
     text = line(view.contract(step), _readable(step, spec), was=was, show=escape)
     number = f"{group.first + 1}" if group.size == 1 else f"{group.first + 1}–{group.last + 1}"
-    time = when(spec, group.first, now)
+    time = _done(view, spec, group) or when(spec, group.first, now)
     if time == AT_ONCE and view.starts_at:
         time = brief(view.starts_at, view.starts_zone, now)
     return f"{number}.  {text}{_together(group)}{_besides(step)}" + (f" · {time}" if time else "")
+
+
+def _done(view: PlanView, spec: PlanSpec, group: Group) -> str:
+    """What of it has run in an earlier revision, and stands: nobody shall wait for it to run again."""
+    keys = [step.id for step in spec.steps[group.first : group.last + 1]]
+    done = sum(ran(view, key) for key in keys)
+    if done < group.size:
+        return f"{done} of {group.size} done already, and not run again" if done else ""
+    return "done already, and not run again"
+
+
+def ran(view: PlanView, key: str) -> bool:
+    return view.has(key) and view.step(key).state == StepState.succeeded
 
 
 def _together(group: Group) -> str:

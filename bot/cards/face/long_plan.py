@@ -5,7 +5,7 @@ from collections import Counter
 from datetime import datetime
 
 from bot.cards.blocks import escape
-from bot.cards.face.lines import step_lines, subject, title, verb_of
+from bot.cards.face.lines import ran, step_lines, subject, title, verb_of
 from bot.cards.tasks import details
 from bot.untrusted import clip, legible
 from storage.contract.grouping import lines
@@ -49,12 +49,17 @@ def _where(view: PlanView) -> str:
     return f"All of it is coming as `{named(view)}` in the thread; _Approve_ appears when it is there."
 
 
+def _stands(view: PlanView, key: str) -> str:
+    return "Done already, and not run again.\n" if ran(view, key) else ""
+
+
 def in_full(view: PlanView) -> str:
     """Every step with all that an approver must know, and the plan itself, word by word."""
     head = f"{legible(subject(view))}\nPlan {view.id}, revision {view.revision}, digest {view.digest}\n"
     head += f"Who can approve: {', '.join(view.approvers)}\n"
     steps = "".join(
-        f"\n{number}. {legible(title(view, step.spec))}\n{legible(details(view, step, room=0))}\n"
+        f"\n{number}. {legible(title(view, step.spec))}\n"
+        f"{_stands(view, step.spec.id)}{legible(details(view, step, room=0))}\n"
         for number, step in enumerate(view.steps, 1)
     )
     # As ASCII, so that no character can hide or turn what stands around it.

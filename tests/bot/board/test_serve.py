@@ -10,7 +10,19 @@ import pytest
 
 from bot.board.streams import Watch
 from storage.config import SignoffConfig
-from tests.support.fakes import CONTRACTS, approved, plan_spec, propose, step, succeed, terms
+from storage.database.tables import Opened
+from tests.support.fakes import (
+    CONTRACTS,
+    approve,
+    approved,
+    ask,
+    plan_spec,
+    propose,
+    step,
+    succeed,
+    tamper,
+    terms,
+)
 from tests.support.samples.board import Board, board, said
 from tests.support.store import Store
 
@@ -114,6 +126,39 @@ def test_a_private_plan_is_not_there_for_who_cannot_read_its_channel(site: Board
     assert site.gets(f"/plans/{hidden}", "DAVE")[0] == 200
     assert [one["id"] for one in site.document("/api/plans", "ANN")["plans"]] == [plan_id]
     assert [one["id"] for one in site.document("/api/plans", "DAVE")["plans"]] == [plan_id, hidden]
+
+
+@pytest.mark.hostile
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE revision SET spec = replace(spec, '\"a\"', '\"zebra\"')",
+        "UPDATE plan SET text = 'look at zebra'",
+        "UPDATE step SET report = replace(report, 'it is done', 'zebra')",
+    ],
+)
+def test_words_that_were_changed_behind_our_back_are_on_no_page_an_alarm_is(site: Board, statement: str):
+    made = plan_spec(step("s1"), step("s2", depends_on=("s1",)))
+    open_, ended = (propose(site.store, spec) for spec in (made, plan_spec(step("s1"))))
+    for plan_id in (open_, ended):
+        approve(site.store, plan_id)
+        succeed(site.store, plan_id, "s1")
+    site.store.tell_stories()
+    site.enters("ANN")
+    tamper(site.store, statement)
+    for page in (*PAGES, "/api/plans", "/api/tonight", "/report?form=csv"):
+        assert "zebra" not in site.gets(page, "ANN")[2], page
+    for page in (f"/plans/{open_}", f"/plans/{ended}", f"/api/plans/{open_}", f"/api/plans/{ended}"):
+        status, _, text = site.gets(page, "ANN")
+        assert (status, "zebra" in text, "behind the bot" in text) == (200, False, True), page
+    with site.store.read() as t:
+        assert t.rows(Opened) == []  # nobody has read it
+
+
+def test_a_wish_that_is_not_planned_yet_has_a_page(site: Board):
+    plan_id = ask(site.store)
+
+    assert site.enters("ANN").gets(f"/plans/{plan_id}", "ANN")[0] == 200
 
 
 def test_a_hidden_plan_is_not_told_apart_from_none(site: Board):

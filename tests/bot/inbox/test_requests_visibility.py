@@ -1,6 +1,8 @@
 """What somebody could not read is in no list, no answer and no home tab; decisions look afresh."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -8,10 +10,13 @@ import pytest
 from bot.inbox.dispatch import handle_all
 from bot.inbox.home import listed
 from bot.inbox.own_answers import own_answer
+from bot.inbox.recurring import look_after
 from bot.inbox.requests import list_plans
+from bot.machines.asking import told
 from bot.process import homes
 from bot.slack.app import commit
-from tests.support.fakes import DEPLOY, TEAM, approve, at_home, plan_spec, step, tamper, terms
+from storage.contract.spec import Schedule
+from tests.support.fakes import DEPLOY, NOW, TEAM, approve, at_home, plan_spec, step, tamper, terms
 from tests.support.room import Room
 from tests.support.store import Store
 
@@ -72,6 +77,37 @@ def test_one_plan_is_shown_to_whoever_sees_it_and_to_others_it_is_not_there(room
     assert [event.data["verb"] for event in room.store.events(3) if event.verb == "refuse"] == ["look"]
 
 
+@pytest.mark.parametrize("word", ["show", "cancel", "approve", "break-glass", "reviewed", "board"])
+@pytest.mark.parametrize("number", [2, 3])
+def test_no_word_tells_a_plan_that_one_cannot_see_from_none(room, word, number):
+    room.bot = replace(room.bot, board=True)
+    hidden = says(room, "EVE", f"{word} {number}{' because' if word not in NUMBERED else ''}")
+    missing = says(room, "OTTO", f"{word} 99{' because' if word not in NUMBERED else ''}")
+
+    assert hidden.replace(str(number), "N") == missing.replace("99", "N")
+    assert "ANN" not in hidden
+    assert room.store.view(number).state == "proposed"
+
+
+NUMBERED = {"show", "approve", "board"}  # words behind which nothing but a number stands
+
+
+def test_who_may_cancel_need_not_read_the_channel(room):
+    named = room.config.people.model_copy(update={"admins": ("IDA",)})
+    room.bot = replace(room.bot, config=room.config.model_copy(update={"people": named}))
+
+    assert says(room, "IDA", "cancel 2 wrong window") == "Plan 2 is cancelled."
+
+
+@pytest.mark.parametrize("word", ["pause", "resume", "remove", "approve"])
+def test_what_recurs_elsewhere_is_not_told_from_what_does_not(room, word):
+    says(room, "ANN", f"every weekday at 02:00 {SECRET}", channel="DANN")
+    hidden, missing = says(room, "EVE", f"schedules {word} 1"), says(room, "OTTO", f"schedules {word} 9")
+
+    assert hidden.replace("1", "N") == missing.replace("9", "N")
+    assert room.store.recurring()[0].state == "active"
+
+
 def test_what_recurs_is_listed_to_whoever_could_read_where_it_was_asked_for(room):
     says(room, "ANN", f"every weekday at 02:00 {SECRET}", channel="DANN")
 
@@ -130,15 +166,18 @@ SURFACES: dict[str, Callable[[Room], str]] = {
     "home tab": lambda room: tab(room, "BOB"),
     "all plans": lambda room: str(listed(room.bot, "BOB", 0)),
     "a question": lambda room: own_answer(room.bot, "waiting", "BOB"),
+    "a machine's answer": lambda room: told(room.bot, room.view()).model_dump_json(),
+    "what waits for its time": lambda room: look_after(room.bot, "", {"user": "BOB", "channel": "C1"}),
 }
+LATER = Schedule(at="02:00", not_before=NOW + timedelta(hours=2), not_after=NOW + timedelta(hours=4))
 
 
 @pytest.mark.parametrize("approved", [False, True])
 @pytest.mark.parametrize("surface", SURFACES)
 def test_no_list_and_no_home_tab_shows_words_that_were_changed_behind_our_back(lite, surface, approved):
     room = Room(lite)
-    room.proposed(plan_spec())
-    if approved and surface != "a question":
+    room.proposed(plan_spec(step("s1", DEPLOY, schedule=LATER)))
+    if (approved and surface != "a question") or surface == "what waits for its time":
         approve(lite, 1)
     assert "Deploy a" in SURFACES[surface](room)
     tamper(lite, "UPDATE revision SET spec = replace(spec, '\"a\"', '\"b\"')")
@@ -146,7 +185,7 @@ def test_no_list_and_no_home_tab_shows_words_that_were_changed_behind_our_back(l
 
     assert "Deploy b" not in shown
     assert "Deploy a" not in shown
-    assert "not shown: it does not read as it was proposed" in shown
+    assert "it does not read as it was proposed" in shown
 
 
 def test_changed_words_open_no_form_and_answer_no_question_but_can_be_rejected(lite):

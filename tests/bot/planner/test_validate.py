@@ -313,7 +313,24 @@ def test_letters_that_pass_for_others_are_refused_in_what_a_worker_is_handed(val
     assert "U+04" in issue.message
 
 
-@pytest.mark.parametrize("said", ["Größe prüfen", "¿Cuántos?", "再起動してください auth", "µs"])
+@pytest.mark.parametrize(
+    "hidden", ["\u200b", "\u00ad", "\u202e", "\u3164", "\u034f", "\u2800", "\ufe0f", "\r", "\x1b"]
+)
+@pytest.mark.parametrize("place", ["note", "note.1", "note.odd"])
+def test_what_nobody_can_see_is_refused_in_what_a_worker_is_handed(hidden, place):
+    odd = f"auth{hidden}service"
+    value = {"note": odd, "note.1": ["fine", odd], "note.odd": {"odd": odd}}[place]
+    free = contract("check", changes=False, parameters={"type": "object"}, names={}, target="")
+    spec = PlanSpec(goal="check", steps=(step("s1", free, parameters={"note": value}),))
+    (issue,) = validate(spec, Catalogue([free]))
+
+    assert (issue.code, issue.path) == ("invisible", f"steps[0].parameters.{place}")
+    assert f"U+{ord(hidden):04X}" in issue.message
+
+
+@pytest.mark.parametrize(
+    "said", ["Größe prüfen", "select 1\n\tfrom a", "¿Cuántos?", "再起動してください auth", "µs"]
+)
 def test_prose_of_any_language_is_handed_to_a_worker_as_it_is(said):
     free = contract("check", changes=False, parameters={"type": "object"}, names={}, target="")
     spec = PlanSpec(goal="check", steps=(step("s1", free, parameters={"note": said}),))

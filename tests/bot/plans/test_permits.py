@@ -52,6 +52,7 @@ FREEZE = {"start": NOW, "end": NOW + timedelta(hours=8), "zone": "UTC", "reason"
 LATER = {"not_before": NOW + timedelta(hours=2), "not_after": NOW + timedelta(hours=6)}
 NEVER = {"name": "never", "reason": "no more", "deny": True}
 FACTOR = {"name": "two ways", "reason": "it is high", "require": {"second_factor": True}}
+READ_FIRST = {"name": "read", "reason": "it is long", "require": {"read": True}}
 DBAS = {"name": "dbas", "reason": "they know", "require": {"from": ["DAN"]}}
 NIGHT = {"name": "night", "reason": "quiet", "require": {"window": "nightly"}}
 WINDOWS = {"nightly": {"start": "04:00:00", "hours": 1, "zone": "UTC"}}
@@ -124,6 +125,7 @@ BETWEEN: dict[str, tuple[Callable[[Bot], Bot], str]] = {
     ),
     "other approvers": (ruled(DBAS), "an approval no longer holds: You may not approve this plan."),
     "a second factor": (ruled(FACTOR), "the policy now asks for a second factor"),
+    "to be read first": (ruled(READ_FIRST), "the policy now asks that a plan is read first"),
     "denied": (ruled(NEVER), "the policy does not allow it now: never: no more"),
     "a window": (ruled(NIGHT), "night: quiet; the window nightly opens Mon 16 Nov 04:00 UTC"),
     "a freeze": (lambda bot: configured(bot, freezes={"x": FREEZE}), "everything is frozen until"),
@@ -557,3 +559,12 @@ def test_a_second_factor_is_shown_by_everybody_to_a_plan_that_asked_for_one(lite
     view = replace(lite.view(guarded(lite).id), demands=Demands(second_factor=before), factors=factors)
 
     assert ("second factor" not in stricter(asked, view, 2)) is enough
+
+
+@pytest.mark.parametrize(("before", "enough"), [(True, True), (False, False)])
+def test_who_approved_where_reading_was_asked_for_has_read_it(lite, before, enough):
+    """The store took their approval only after they had opened it."""
+    asked = terms_with(demands=Demands(read=True))
+    view = replace(lite.view(guarded(lite).id), demands=Demands(read=before))
+
+    assert ("read first" not in stricter(asked, view, 2)) is enough

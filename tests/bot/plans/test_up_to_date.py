@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from bot.cards.card import card
 from bot.cards.decision_form import decision_form
+from bot.cards.face.lines import step_lines
+from bot.cards.face.long_plan import in_full
 from bot.cards.thread import message
 from bot.context import Bot
 from bot.inbox.clicks import on_click
@@ -19,6 +22,7 @@ from bot.policy.authorize import terms
 from bot.turns.reminders import remind
 from storage.config import SignoffConfig
 from storage.contract.capability import Contract, Entry
+from storage.contract.grouping import LINES
 from storage.contract.spec import StepSpec
 from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed, SignoffError
@@ -262,6 +266,28 @@ def test_its_time_moves_to_the_next_opening_that_no_freeze_takes(lite):
     (s1,) = lite.view(plan_id).spec.steps
     assert s1.schedule.not_before == NIGHT["not_before"] + timedelta(days=1)
     assert any("→" in line for line in lite.view(plan_id).changes)
+
+
+def test_what_has_run_already_is_not_promised_again_by_the_card(lite):
+    reads = [step(f"r{n}", READ) for n in range(LINES)]  # so many that they share a line
+    save = step("save", BACKUP, depends_on=("r0",))
+    bot, plan_id = made(lite, *reads, save, step("s1", DEPLOY, depends_on=("save",), schedule=NIGHT))
+    assert "already" not in drawn(bot, plan_id)
+    click(bot, plan_id, "BOB")
+    for key in ("r0", "save"):
+        permit(bot)
+        succeed(lite, plan_id, key)
+    click(inventory(bot), plan_id, "BOB", "update")
+
+    view = lite.view(plan_id)
+    reading, saving, deploying = step_lines(view, lite.clock())
+    assert reading.endswith("· 1 of 15 done already, and not run again")
+    assert saving.endswith("· done already, and not run again")
+    assert "already" not in deploying
+    assert in_full(view).count("Done already, and not run again.") == 2
+    looked = replace(view.step("s1"), preview="3 pods", found=("3 pods change",))
+    blocks = card(replace(view, steps=(*view.steps[:-1], looked)), lite.clock())[1]
+    assert "not checked" not in json.dumps(blocks)
 
 
 def test_a_time_that_only_an_instant_says_is_not_made_up(lite):

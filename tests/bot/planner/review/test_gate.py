@@ -1,5 +1,6 @@
 """The gate: what a decision may do by itself, what people must approve first, and what nobody may."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -471,3 +472,58 @@ def test_only_a_read_that_came_to_nothing_is_left_behind(state, way):
     ruling = ruled(amended(drop="find", add=(again,)), now(find=state))
 
     assert (ruling.way == "refused") == (way == "refused")
+
+
+AGAIN = of("find-2", SEARCH, query="errors", order="oldest")
+LOOK = step("look", READ, parameters={"service": "b"})
+
+
+@pytest.mark.parametrize(
+    ("spec", "lost", "says"),
+    [
+        (amended(add=(LOOK,)), ("find",), "find"),
+        (amended(drop="find", add=(LOOK,)), ("find",), "find"),
+        (amended(drop="find"), ("find",), "find"),
+        (amended(), ("find",), "find"),
+        (amended(drop="find", add=(AGAIN,)), ("find",), ""),
+        (amended(add=(AGAIN,)), ("find",), ""),
+        (amended(add=(AGAIN,)), ("find", "prove"), ""),  # the other one asks on
+        (amended(add=(LOOK,)), ("find", "prove"), "prove"),
+        (amended(add=(LOOK,)), ("test",), ""),  # of `test` nobody was to be asked
+        (amended(add=(LOOK,)), (), ""),
+    ],
+)
+def test_where_a_person_was_to_be_asked_only_what_stands_in_answers(spec, lost, says):
+    ruling = ruled(spec, now(PLAN, **dict.fromkeys(lost, "failed")))
+    said = f"nothing in it stands in for {says}, so the question stands"
+
+    assert (ruling.way, ruling.reason) == (("refused", said) if says else ("takes_effect", "it is better"))
+
+
+def test_of_two_questions_the_one_that_is_not_answered_may_not_be_dropped():
+    both = amended(add=(step("state", READ, parameters={"service": "b"}),))
+    at, one = now(both, find="failed", state="failed"), amended(both, drop="find", add=(AGAIN,))
+    said = "nothing in it stands in for state, so the question stands"
+
+    assert ruled(one, at).way == "takes_effect"
+    assert ruled(amended(one, drop="state"), at).reason == said
+
+
+@pytest.mark.parametrize(("choice", "way"), [("", "refused"), ("ask", "refused"), ("skip", "takes_effect")])
+def test_a_question_that_a_person_has_answered_is_open_no_more(choice, way):
+    at = now(find="failed")
+    steps = {**at.steps, "find": replace(at.steps["find"], choice=choice)}
+
+    assert ruled(amended(add=(LOOK,)), replace(at, steps=steps)).way == way
+
+
+def test_who_was_asked_and_said_how_to_go_on_has_answered():
+    at = replace(now(find="failed"), guidance="leave it")
+
+    assert ruled(amended(add=(LOOK,)), at).way == "takes_effect"
+
+
+def test_a_step_that_nobody_knows_of_asks_nothing():
+    at = now()
+
+    assert ruled(amended(add=(LOOK,)), replace(at, steps={})).way == "takes_effect"
