@@ -27,6 +27,7 @@ from storage.audit.verify import check
 from tests.proof.carriers.cells import FOREIGN
 from tests.soak.crowd import ROOMS, WISH, Crowd, running
 from tests.soak.fleet import Fleet, Member, fleet
+from tests.soak.leftovers import leftovers
 from tests.soak.sometimes import RARE, Sometimes
 from tests.support.postgres import bounce, fresh_database, postgres_server
 from tests.support.store import Store
@@ -143,11 +144,13 @@ def soak(home: Path, server: str, minutes: float, wishes: int, seed: int) -> tup
                 next_ = time.monotonic() + trouble.dice.uniform(4.0, 16.0)
             time.sleep(0.1)
         trouble.thaw(everybody=True)
+        calm = time.monotonic()
         calm_down(made, store)
         crowd.over.set()
         asking.join()
         deciding.join()
-        return counted(crowd, store), told(crowd, trouble, store)
+        ended = f"all ended {time.monotonic() - calm:.0f} s after the last trouble; "
+        return counted(crowd, store), ended + told(crowd, trouble, store)
 
 
 def calm_down(made: Fleet, store: Store) -> None:
@@ -201,6 +204,7 @@ def told(crowd: Crowd, trouble: Trouble, store: Store) -> str:
         f"{asked} wishes, {acked} acked; {struck}; ended by themselves {exits}; "
         f"{len(crowd.waited)} questions, slowest shown after {max(crowd.waited, default=0.0):.1f} s; {rare}\n"
         f"not ended: {dict(undone)}; people tried again: {stumbled or 'nothing'}"
+        + "".join(f"\n  {line}" for line in leftovers(store))
     )
 
 

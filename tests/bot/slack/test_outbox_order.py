@@ -7,6 +7,8 @@ import pytest
 from bot.slack.outbox import Outbox
 from storage.database.tables import Message
 from tests.support.fakes import (
+    BACKUP,
+    CONTRACTS,
     DEPLOY,
     TEAM,
     FakeClock,
@@ -98,6 +100,26 @@ def test_a_question_is_shown_within_five_seconds_though_three_hundred_messages_w
         print(f"\na question {where}, behind 300 messages: shown after {took:.1f} s")  # noqa: T201 # a figure
 
     assert took <= WITHIN
+
+
+def test_thirty_questions_at_once_do_not_wait_for_their_cards_to_be_redrawn(outbox, slate, clock):
+    """A channel each, so that nothing but the pace of updates, which all cards share, could hold them up."""
+    store, asking = outbox.store, []
+    store.publish(CONTRACTS.values())
+    for number in range(30):
+        plan_id = store.request("deploy", team=TEAM, user="ANN", channel=f"C{number}")
+        store.propose(plan_id, plan_spec(step("s1", BACKUP)), terms(), author="planner")
+        approve(store, plan_id)
+        asking.append(take(store, plan_id, "s1"))
+    turn(outbox, clock, 60)
+    began = clock().timestamp()
+    for one in asking:
+        store.doubt(one, actor="w1", reason="it broke")
+    keys = [question.key for question in messages(store, "question")]
+    turn(outbox, clock, 60)
+
+    assert len(keys) == 30
+    assert max(shown_at(slate, key) - began for key in keys) <= WITHIN
 
 
 def test_a_question_goes_before_ends_and_ends_before_lines(lite, clock):
