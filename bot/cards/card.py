@@ -98,9 +98,7 @@ def _checking(view: PlanView) -> bool:
 
 
 def _proposal(view: PlanView, now: datetime, on_call: str, planner: bool) -> list[str]:
-    on_call = (
-        "" if _checking(view) else on_call
-    )  # new messages call whom they name
+    on_call = "" if _checking(view) else on_call  # new messages call whom they name
     head = f"*{escape(clip(subject(view), 200))}?*\n{_risk(view)}"
     shown = instead(view, now) if view.lengthy else "\n".join(step_lines(view, now))
     also = [*_checked(view), *([] if view.lengthy else failing(view, on_call)), *_more(view, planner)]

@@ -56,4 +56,5 @@ def must(check: Check) -> str:
     """What a check demands of its field, in words."""
     said = {"eq": "be", "ne": "not be", "lt": "be below", "le": "be at most", "gt": "be above",
             "ge": "be at least", "exists": "be given", "contains": "contain"}  # fmt: skip
-    return f"must {said[check.op]}" + ("" if check.op == "exists" else f" {check.value}")
+    value = {True: "yes", False: "no"}[check.value] if isinstance(check.value, bool) else check.value
+    return f"must {said[check.op]}" + ("" if check.op == "exists" else f" {value}")
