@@ -8,7 +8,7 @@ from bot.cards.face.durations import seconds, usually
 from bot.cards.face.ended import fact_of
 from bot.cards.face.lines import at, failing, step_lines, subject, title, when
 from bot.cards.face.running import question, stands
-from bot.cards.phrases import lasting, person, standing
+from bot.cards.phrases import lasting, person, placeless, standing
 from bot.cards.tasks import details
 from bot.policy.authorize import who
 from bot.untrusted import clip
@@ -98,7 +98,13 @@ def _failure(view: PlanView, now: datetime) -> str:
     bad = [step for step in view.steps if step.state in wrong and not question(step)]
     if not bad:
         return f"Nothing of it has failed. {_status(view, now)}"
-    return "\n".join(f"*{escape(title(view, step.spec))}*: {escape(stands(step, now))}" for step in bad[:3])
+    return "\n".join(f"*{escape(title(view, step.spec))}*: {escape(_why(step, now))}" for step in bad[:3])
+
+
+def _why(step: StepView, now: datetime) -> str:
+    """All that it reports of its failure: whoever asks wants more than the card's line."""
+    failed = step.state == StepState.failed and step.report
+    return clip(placeless(step.report.summary), 450) if failed and step.report else stands(step, now)
 
 
 def _rollback(view: PlanView, now: datetime) -> str:

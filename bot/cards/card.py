@@ -88,7 +88,17 @@ def _wish(view: PlanView, now: datetime) -> list[str]:
     return [head, *([escape(clip(view.reason, 500))] if view.reason else [])]
 
 
+def unready(view: PlanView) -> PlanView:
+    """The same as if it were still being checked: nothing to press, and nobody named."""
+    return replace(view, steps=tuple(replace(step, previewing=True) for step in view.steps))
+
+
+def _checking(view: PlanView) -> bool:
+    return view.state == PlanState.proposed and any(step.previewing for step in view.steps)
+
+
 def _proposal(view: PlanView, now: datetime, on_call: str, planner: bool) -> list[str]:
+    on_call = "" if _checking(view) else on_call  # new messages call whom they name
     head = f"*{escape(clip(subject(view), 200))}?*\n{_risk(view)}"
     shown = instead(view, now) if view.lengthy else "\n".join(step_lines(view, now))
     also = [*_checked(view), *([] if view.lengthy else failing(view, on_call)), *_more(view, planner)]
@@ -128,7 +138,7 @@ def _left(view: PlanView, quorum: Quorum) -> Quorum:
 
 def _checked(view: PlanView) -> list[str]:
     """What the dry runs found; bad news first, and in bold."""
-    if any(step.previewing for step in view.steps):
+    if _checking(view):
         return ["*Checking* what it would do… _Approve_ appears here with the result."]
     found = [line for step in view.steps for line in step.found]
     bad = [f"*{escape(line[1:])}*" for line in dict.fromkeys(found) if line.startswith("!")]
@@ -203,7 +213,8 @@ def _small(view: PlanView) -> list[str]:
     given = given if view.state != PlanState.proposed else ""
     given = given or ("no approval needed" if view.spec and not view.needed else "")
     lasts = f"about {lasting(view.seconds)}" if view.state == PlanState.proposed and view.seconds else ""
-    said = [f"{wisher(view)} asked{words}", given, lasts, alarm_line(view), number]
+    asked = words.removeprefix(": ") if _checking(view) else f"{wisher(view)} asked{words}"
+    said = [asked, given, lasts, alarm_line(view), number]
     return [*filter(None, said)]
 
 

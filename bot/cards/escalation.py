@@ -33,6 +33,7 @@ MEANS = {
 }
 
 
+YES = {"true": "Yes", "false": "No"}
 ANYTHING = {"anyOf": [{"type": "number"}, {"type": "boolean"}]}  # else a text
 
 
@@ -62,6 +63,8 @@ def means(view: PlanView, step: StepView, choice: str) -> str:
     name = title(view, step.spec)
     if choice == "skip" and view.spec and not can_skip(view.spec, _changing(view), step.spec.id):
         return clip(f"goes on without “{clip(name, 80)}”; somebody approves that first", 200)
+    if choice == "skip" and not any(other.state == StepState.pending for other in view.steps):
+        return "ends the plan without it"
     if choice == "retry" and "basis" in ((step.report and step.report.data) or {}):
         return "runs it as it would be done now; that takes somebody who can approve"
     undo = ", ".join(title(view, u) for u in (view.spec.rollback if view.spec else ()))
@@ -157,11 +160,17 @@ def _wanted(name: str, step: StepView, contract: Contract | None) -> Block:
     schema = contract.data.get("properties", {}).get(name, {}) if contract else {}
     checks = [c for c in step.spec.success_criteria if isinstance(c, Check) and c.field == name]
     hint = "; ".join(map(must, checks))
+    element: Block = {"type": "plain_text_input", "action_id": "value", "max_length": 1000}
+    if schema.get("type") == "boolean":
+        options = [{"text": plain(said), "value": value} for value, said in YES.items()]
+        element = {"type": "static_select", "action_id": "value", "options": options}
     label = plain(clip(str(schema.get("title") or name), 150))
     field: Block = {
-        "type": "input", "block_id": f"data:{name}", "label": label,
-        "element": {"type": "plain_text_input", "action_id": "value", "max_length": 1000},
-    }  # fmt: skip
+        "type": "input",
+        "block_id": f"data:{name}",
+        "label": label,
+        "element": element,
+    }
     return field | ({"hint": plain(clip(legible(hint), 150))} if hint else {})
 
 

@@ -4,10 +4,11 @@ import hashlib
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bot.cards.blocks import Block, elements, section
-from bot.cards.card import card, fits
+from bot.cards.card import card, fits, unready
 from bot.cards.face.running import redrawn_at
 from bot.cards.phrases import altered
 from bot.cards.read_answer import read_answer
@@ -94,12 +95,16 @@ class PlanMessages:
     def _card(self, message: Message, view: PlanView) -> None:
         """What has no room on it goes into a file first; until Slack has taken that, there is no Approve."""
         now, view = self.store.clock(), self._roomy(message, self.fresh(view))
-        text, blocks = card(
-            view, now, workers=bool(self.store.processes("workers")), site=self.site, on_call=self.on_call,
-            planner=self.guides, plainness=self.store.plainness(view.team), board=self.tickets.page(view.id),
+        draw = partial(
+            card, now=now, workers=bool(self.store.processes("workers")), site=self.site,
+            on_call=self.on_call, planner=self.guides, plainness=self.store.plainness(view.team),
+            board=self.tickets.page(view.id),
         )  # fmt: skip
+        text, blocks = draw(view)
+        # Whoever can press something gets a message of their own; the card itself rings nobody.
+        first = draw(unready(view)) if view.state == PlanState.proposed and not message.ts else None
         again = redrawn_at(view, now) if view.state == PlanState.approved else None
-        self.posting.post(message, view.thread, text, blocks, again_at=again)
+        self.posting.post(message, view.thread, text, blocks, again_at=again, first=first)
         if not message.ts:
             self.store.unreact(view.id)
         if view.state == PlanState.proposed and view.lengthy and not view.filed:

@@ -29,22 +29,34 @@ class Posting:
     def post(
         self, message: Message, thread: str, text: str, blocks: list[Block], *, channel: str = "",
         loud: bool = False, also: Sequence[Message] = (), again_at: datetime | None = None,
+        first: tuple[str, list[Block]] | None = None,
     ) -> None:  # fmt: skip
-        """Post it, or change what is there. A half-sent row is looked for. `loud`: in the channel, too."""
-        text, blocks = self.store.redact.text(text), self.store.redact.data(blocks)
+        """Post it, or change what is there. A half-sent row is looked for.
+
+        `loud`: in the channel, too. `first`: what a new message says, at once changed into what it shall say.
+        """
+        text, blocks = self._redacted(text, blocks)
+        first = self._redacted(*first) if first else None
         channel = channel or message.channel
         ts = message.ts or (self._find(message, channel, thread) if message.sending else "")
         self.store.sending(message)
-        if ts:
-            self.client.chat_update(channel=channel, ts=ts, text=text, blocks=blocks)
-        else:
-            sent = self.client.chat_postMessage(
-                channel=channel, thread_ts=thread or None, text=text, blocks=blocks,
-                metadata={"event_type": "signoff", "event_payload": {"key": message.key}},
-                unfurl_links=False, unfurl_media=False, reply_broadcast=(loud and bool(thread)) or None,
-            )  # fmt: skip
-            ts = sent["ts"]
-        self.shown(message, ts, also, again_at=again_at)
+        new = "" if ts else self._new(message, channel, thread, *(first or (text, blocks)), loud=loud)
+        if ts or (first and first != (text, blocks)):
+            self.client.chat_update(channel=channel, ts=ts or new, text=text, blocks=blocks)
+        self.shown(message, ts or new, also, again_at=again_at)
+
+    def _redacted(self, text: str, blocks: list[Block]) -> tuple[str, list[Block]]:
+        return self.store.redact.text(text), self.store.redact.data(blocks)
+
+    def _new(
+        self, message: Message, channel: str, thread: str, text: str, blocks: list[Block], *, loud: bool
+    ) -> str:
+        sent = self.client.chat_postMessage(
+            channel=channel, thread_ts=thread or None, text=text, blocks=blocks,
+            metadata={"event_type": "signoff", "event_payload": {"key": message.key}},
+            unfurl_links=False, unfurl_media=False, reply_broadcast=(loud and bool(thread)) or None,
+        )  # fmt: skip
+        return str(sent["ts"])
 
     def _find(self, message: Message, channel: str, thread: str) -> str:
         """The message that a crash kept us from noting, by its metadata."""

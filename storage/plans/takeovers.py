@@ -21,7 +21,7 @@ def take_over(memory: Memory, plan_id: int, key: str, *, user: str, text: str, d
         step = _left(t, plan, key)
         if missed := unmet(t.spec(plan), key, data):
             raise Conflict(f"By what you say, the step would still have failed: {missed}.")
-        report = memory.redact.data(_by_hand(user, text, data))
+        report = memory.redact.data(_by_hand(text, data))
         # Whatever undoes it must know that it has happened, even if no worker ever started it.
         values = {"attempt": max(step.attempt, 1), "report": report, "choice": ""}
         t.move_step(step, "confirm", **values, ended_at=memory.clock())
@@ -31,8 +31,8 @@ def take_over(memory: Memory, plan_id: int, key: str, *, user: str, text: str, d
         settle_plans(t, plan_id)
 
 
-def _by_hand(user: str, text: str, data: dict[str, Any]) -> dict[str, Any]:
-    return AnyReport.ok(f"done by <@{user}> by hand: {text}", data).model_dump(mode="json")
+def _by_hand(text: str, data: dict[str, Any]) -> dict[str, Any]:
+    return AnyReport.ok(f"done by hand: {text}", data).model_dump(mode="json")
 
 
 def _left(t: Transaction, plan: Plan, key: str) -> Step:
@@ -56,4 +56,5 @@ def must(check: Check) -> str:
     """What a check demands of its field, in words."""
     said = {"eq": "be", "ne": "not be", "lt": "be below", "le": "be at most", "gt": "be above",
             "ge": "be at least", "exists": "be given", "contains": "contain"}  # fmt: skip
-    return f"must {said[check.op]}" + ("" if check.op == "exists" else f" {check.value}")
+    value = {True: "yes", False: "no"}[check.value] if isinstance(check.value, bool) else check.value
+    return f"must {said[check.op]}" + ("" if check.op == "exists" else f" {value}")

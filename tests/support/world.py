@@ -21,6 +21,7 @@ from storage.intention import Intention
 from storage.reading.plan_view import PlanView
 
 DEPLOY = "/plan deploy auth-service v2.1.4 to production"
+STARTING = 120.0  # seconds that processes have to come up, on a machine that has more to do
 WITNESS = Path(__file__).parent / "witness"
 
 
@@ -71,7 +72,7 @@ class World:
         self._thread.start()
         self.workspace = self.demo.slack.client(patience=30.0)
         try:
-            self.workspace.wait_for_bot()
+            self.demo.slack.client(patience=STARTING).wait_for_bot()
         except AssertionError:
             self.__exit__(*sys.exc_info())
             raise

@@ -1,14 +1,16 @@
 """What a revision changes, as it stands directly above Approve. Pure."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from bot.cards.blocks import escape
-from bot.cards.face.lines import when, within
+from bot.cards.face.lines import spans, when, within
 from bot.cards.phrases import REFRESHED
 from storage.contract.spec import PlanSpec, Schedule
 from storage.reading.plan_view import PlanView
 
+WAITS = "waits for "
 CHANGED = 500  # characters of differences; all of them stand in Details
 EVER = datetime.min.replace(tzinfo=UTC)
 _ZONED = re.compile(r" \(\d\d:\d\d UTC\)")  # a time in UTC, too: that stands in Details
@@ -30,10 +32,18 @@ def _difference(change: str, spec: PlanSpec) -> str:
     key, _, rest = change.partition(": ")
     known = {step.id: number for number, step in enumerate(spec.steps)}
     if key not in known:
-        return escape(change)
+        return f"without *{escape(key.replace('_', ' '))}*" if rest == "removed" else escape(change)
+    if rest.startswith(WAITS):
+        return f"step {known[key] + 1}: {_turn(rest.removeprefix(WAITS), known)}"
     before, arrow, after = _ZONED.sub("", rest).rpartition(" → ")
     said = f"{_struck(before, spec, known[key])} → *{escape(after)}*" if arrow else escape(rest)
     return f"step {known[key] + 1}: {said}"
+
+
+def _turn(after: str, known: Mapping[str, int]) -> str:
+    """Behind which steps it comes now, by their numbers."""
+    numbers = [known[key] + 1 for key in after.split(", ") if key in known]
+    return f"now after *{spans(numbers)}*" if numbers else "now *first*"
 
 
 def _struck(before: str, spec: PlanSpec, number: int) -> str:

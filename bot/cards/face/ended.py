@@ -25,9 +25,15 @@ def ended(view: PlanView, now: datetime) -> list[str]:
     good = view.outcome == "succeeded"
     sign = SIGNS[StepState.succeeded if good else StepState.failed]
     fact = fact_of(view) if good else f"{subject(view)}: {OUTCOMES.get(view.outcome, view.outcome)}"
-    told = [] if good else [escape(clip(numbered(view), 300))]
+    told = [] if good else [f"{escape(clip(numbered(view), 300))}{_untouched(view)}"]
     told += [*_course(view), *advice(view)]
     return ["\n".join([f"{sign}  *{escape(clip(fact, 250))}*{_since(view) if good else ''}", *told])]
+
+
+def _untouched(view: PlanView) -> str:
+    """What is true now, where that is easily said."""
+    began = any(step.attempt for step in view.steps if view.changes_something(step.spec))
+    return "" if began or not view.steps else ". Nothing was changed."
 
 
 def numbered(view: PlanView) -> str:
@@ -69,19 +75,26 @@ def _course(view: PlanView) -> list[str]:
     """What happened when, with how long it took by the clock on the wall."""
     spans = [(step.started_at, step.ended_at) for step in view.steps if step.started_at and step.ended_at]
     if len(view.steps) <= STEPS:
-        return [" → ".join(_told(view, step) for step in view.steps)] if spans else []
+        ran = [step for step in view.steps if step.report or step.started_at]
+        told = [" → ".join(_told(view, step) for step in ran)] if spans else []
+        return [" · ".join([*told, *_not_run(view)])]
     whole = (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds() if spans else 0
     wrong = [step for step in view.steps if step.state in WRONG][:3]
     bad = [f"{SIGNS[step.state]}  {_told(view, step)}" for step in wrong]
     return [f"{len(view.steps)} steps: {counted(view.steps)}, in {lasting(whole)}", *bad]
 
 
+def _not_run(view: PlanView) -> list[str]:
+    left = [title(view, step.spec) for step in view.steps if not (step.report or step.started_at)]
+    return [f"not run: {escape(clip(', '.join(left), 200))}"] if left else []
+
+
 def _told(view: PlanView, step: StepView) -> str:
     """When, what it reports (a report says what it is about), and how long that took."""
     at = f"{_clock(step.started_at, _zone(view))} " if step.started_at else ""
-    took_ = f" ({took(step)})" if took(step) else ""
-    said = stands(step, view.created_at) if step.report else f"{title(view, step.spec)}: not run"
-    return f"{at}{escape(first_clauses(said, TOLD))}{took_}"
+    said = first_clauses(stands(step, view.created_at), TOLD) if step.report else title(view, step.spec)
+    took_ = f" ({took(step)})" if took(step) and f"in {took(step)}" not in said else ""
+    return f"{at}{escape(said)}{took_}"
 
 
 def advice(view: PlanView) -> list[str]:

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 from bot.cards.blocks import escape
 from bot.cards.face.lines import brief, subject, title
-from bot.cards.phrases import lasting, placeless, standing, took, waiting
+from bot.cards.phrases import first_clauses, lasting, placeless, standing, took, waiting
 from bot.untrusted import clip
+from storage.config import local
 from storage.contract.grouping import LINES
 from storage.contract.report import asks
 from storage.contract.states import StepState
@@ -26,6 +27,7 @@ COUNTED = {
 ASKS = "waiting for an answer"
 LEFT = {StepState.pending, StepState.running, StepState.unknown}
 TOLD = 120  # characters of what a step reports
+GONE_WELL = 60  # of one that went well: all of it stands in the thread
 COUNTDOWN = [timedelta(hours=h) for h in (24, 12, 6, 3, 2, 1)] + [
     timedelta(minutes=m) for m in (30, 10, 5, 1)
 ]
@@ -34,12 +36,11 @@ COUNTDOWN = [timedelta(hours=h) for h in (24, 12, 6, 3, 2, 1)] + [
 def under_way(view: PlanView, now: datetime) -> list[str]:
     """What it is, where it stands, and its steps."""
     head = f"*{escape(clip(subject(view), 200))}*\n*{_capital(escape(standing(view, now)))}*"
-    left = (
-        f" · in {lasting(_rounded(ahead(view, now) - now))}"
-        if standing(view, now).startswith("waits until")
-        else ""
-    )
-    return [f"{head}{left}{_why(view)}", "\n".join(_lines(view, now))]
+    waits = standing(view, now).startswith("waits until")
+    left = f" · in {lasting(_rounded(ahead(view, now) - now))}" if waits else ""
+    lines = _lines(view, now)
+    # The heading counts down already, for the step that is next.
+    return [f"{head}{left}{_why(view)}", "\n".join(lines).replace(left.replace(" ·", ","), "", 1)]
 
 
 def _why(view: PlanView) -> str:
@@ -110,7 +111,8 @@ def step_line(view: PlanView, number: int, step: StepView, now: datetime) -> str
     """One step: its sign, what it does, and how it stands."""
     sign = ":raised_hand:" if question(step) else SIGNS[step.state]
     name, told = escape(clip(title(view, step.spec), 200)), stands(step, now)
-    return f"{sign}  {number}.  {name}" + (f": {escape(told)}" if told else "") + _times(step)
+    told = first_clauses(told, GONE_WELL) if step.state == StepState.succeeded else told
+    return f"{sign}  {number}.  {name}" + (f": {escape(told)}" if told else "") + _times(step, told)
 
 
 def question(step: StepView) -> bool:
@@ -135,14 +137,20 @@ def _pending(step: StepView, now: datetime) -> str:
     if step.stopped or not step.not_before or step.not_before <= now:
         return clip(waiting(step, now), TOLD)
     zone = step.spec.schedule.zone
-    until = f", until {brief(step.not_after, zone, now)}" if step.not_after else ""
+    until = f", until {_end(step.not_before, step.not_after, zone, now)}" if step.not_after else ""
     again = "again " if step.attempt else ""
     return f"{again}{brief(step.not_before, zone, now)}, in {lasting(_rounded(step.not_before - now))}{until}"
 
 
-def _times(step: StepView) -> str:
+def _end(start: datetime, end: datetime, zone: str, now: datetime) -> str:
+    same = local(start, zone).date() == local(end, zone).date()
+    return f"{local(end, zone):%H:%M}" if same else brief(end, zone, now)
+
+
+def _times(step: StepView, told: str) -> str:
     tries = f"try {step.attempt}" if step.attempt > 1 else ""
     ended = took(step) if step.state in {StepState.succeeded, StepState.failed} else ""
+    ended = "" if f"in {ended}" in told else ended  # it says so itself
     return "".join(f" · {part}" for part in (tries, ended) if part)
 
 

@@ -7,6 +7,7 @@ from bot.planner.validate import Catalogue
 from bot.times.zones import spoken
 from storage.contract.guards import dropped
 from storage.contract.mandate import stands, why_not
+from storage.contract.saying import verb
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import dependents
 
@@ -110,24 +111,25 @@ def losses(old: PlanSpec, new: PlanSpec, catalogue: Catalogue, done: Collection[
     """What the new plan's changes do without, though those of the old one relied on it: for people."""
     lost = dropped(old, new, changing(old, catalogue), changing(new, catalogue), done)
     return [
-        f"without {called(old.find(guard), catalogue)} before {called(new.find(change), catalogue)}"
+        f"left out: {called(old.find(guard), catalogue)}; {called(new.find(change), catalogue)} relied on it"
         for guard, change in lost.items()
     ]
 
 
 def still_lost(said: Collection[str], new: PlanSpec, catalogue: Catalogue) -> list[str]:
     """What was said to be lost, but for what is in the plan again."""
-    back = [f"without {called(step, catalogue)} before " for step in new.steps]
+    back = [f"left out: {called(step, catalogue)}; " for step in new.steps]
     return [line for line in said if not line.startswith((*back,))]
 
 
 def called(step: StepSpec, catalogue: Catalogue) -> str:
     """A step by what it does and to what, never by a planner's words."""
     contract = catalogue.find(step)
+    word = verb(contract, step) if contract and contract.says else step.action.replace("_", " ")
     names = [
         str(step.parameters[name]) for name in (contract.names if contract else ()) if name in step.parameters
     ]
-    return " ".join([step.action.replace("_", " "), *names])
+    return " ".join([word[:1].lower() + word[1:], *(name for name in names if name not in word.split())])
 
 
 def changing(spec: PlanSpec, catalogue: Catalogue) -> set[str]:

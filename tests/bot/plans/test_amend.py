@@ -31,7 +31,7 @@ STEPS = (
     step("ship", DEPLOY, depends_on=("save",)),
     step("look", READ, parameters={"service": "b"}, depends_on=("ship",)),
 )
-LOST = "without backup a before deploy a"
+LOST = "left out: back up a; deploy a relied on it"
 
 
 def proposed(store: Store, *, policy: Any = None) -> tuple[Bot, int]:
@@ -64,7 +64,7 @@ def test_without_the_backup_the_card_says_what_is_lost(lite):
     left_out(bot, plan_id, "save")
 
     assert lite.view(plan_id).lost == (LOST,)
-    assert "*Without backup a before deploy a*" in drawn(lite, plan_id)
+    assert "*Left out: back up a; deploy a relied on it*" in drawn(lite, plan_id)
 
 
 def test_it_goes_on_saying_so_in_later_revisions_until_it_is_back(lite):
@@ -73,7 +73,7 @@ def test_it_goes_on_saying_so_in_later_revisions_until_it_is_back(lite):
     left_out(bot, plan_id, "save")
     edit(bot, plan_id, timed(lite.view(plan_id).spec, ["test"], "in 2 hours"))
 
-    assert "*Without backup a before deploy a*" in drawn(lite, plan_id)
+    assert "*Left out: back up a; deploy a relied on it*" in drawn(lite, plan_id)
     edit(bot, plan_id, whole)
     assert lite.view(plan_id).lost == ()
 

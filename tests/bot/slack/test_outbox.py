@@ -124,6 +124,22 @@ def test_ten_moves_cost_one_message(outbox, workspace, clock):
     assert "<@CAROL> can approve" in card["text"]
 
 
+def test_a_card_that_can_be_approved_at_once_names_people_and_calls_nobody(outbox, workspace):
+    store = outbox.store
+    store.publish(CONTRACTS.values())
+    plan_id = store.request("deploy a", team="T1", user="U0ANN", channel=CHANNEL)
+    spec = plan_spec(step("a", DEPLOY, failure_action="ask"))
+    store.propose(plan_id, spec, terms(approvers=("U0BOB", "U0CAROL"), authors=("U0ANN",)), author="planner")
+
+    replace(outbox, on_call="U0DAN").speak()
+
+    (card,) = workspace.messages()
+    shown = readable(card)
+    assert [name in shown for name in ("<@U0ANN>", "<@U0BOB>", "<@U0DAN>")] == [True] * 3
+    assert "approve" in buttons(card["blocks"])
+    assert [workspace.person(user).notices() for user in ("U0ANN", "U0BOB", "U0CAROL", "U0DAN")] == [[]] * 4
+
+
 @pytest.mark.parametrize("kind", ["card", "decision"])
 def test_a_message_that_a_crash_kept_from_being_noted_is_found_again(outbox, workspace, kind):
     plan_id = proposed(outbox.store)

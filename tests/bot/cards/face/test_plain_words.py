@@ -1,0 +1,112 @@
+"""What a card leaves out: what was said already, and what only we call so."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from bot.cards.about_plan import tell
+from bot.cards.card import body, card, unready
+from bot.cards.escalation import means, takeover_form
+from storage.contract.capability import Check
+from storage.contract.report import AnyReport
+from storage.contract.spec import Schedule
+from storage.contract.states import PlanState, StepState
+from storage.reading.plan_view import StepView
+from tests.support.fakes import DEPLOY, NOW, READ, contract, step
+from tests.support.samples.cards import plan_view
+
+SECOND = {"started_at": NOW, "ended_at": NOW + timedelta(seconds=1), "attempt": 1}
+LONG = "auth_prod backed up: 147.5 kB, 2 tables with 4000 rows, read back and checksummed, on disk 2"
+LOOK, GO = step("look", READ), step("go", DEPLOY, depends_on=("look",))
+
+
+def told(*steps: StepView, **given: object) -> str:
+    return "\n".join(body(plan_view(*steps, **{"state": PlanState.approved, **given}), NOW))
+
+
+def well(spec=GO, said: str = "9 passed in 1.0 s on staging") -> StepView:
+    return StepView(spec, state=StepState.succeeded, report=AnyReport.ok(said, {}), **SECOND)
+
+
+def test_a_report_that_says_how_long_it_took_is_not_told_again_how_long():
+    running = told(well())
+    ended = told(well(), state=PlanState.done, outcome="succeeded")
+
+    assert "in 1.0 s" in running
+    assert running.count("1.0 s") == ended.count("1.0 s") == 1
+
+
+def test_of_a_step_that_went_well_the_card_says_the_main_thing():
+    assert told(well(said=LONG)).endswith("auth_prod backed up: 147.5 kB, 2 tables with 4000 rows · 1.0 s")
+
+
+def test_a_countdown_stands_once_and_an_end_of_the_same_day_without_the_day():
+    at, end = NOW + timedelta(hours=3), NOW + timedelta(hours=5)
+    times = Schedule(at="3am", not_before=at, not_after=end, zone="UTC")
+    waits = StepView(step("go", DEPLOY, schedule=times), not_before=at, not_after=end)
+
+    shown = told(waits)
+
+    assert shown.count("in 3 h") == 1
+    assert shown.endswith(f", until {end:%H:%M}")
+
+
+def test_a_plan_that_failed_before_it_changed_anything_says_so():
+    bad = StepView(LOOK, state=StepState.failed, report=AnyReport.failed("2 tests failed"), **SECOND)
+    over = {"state": PlanState.done, "outcome": "failed", "reason": "step look failed"}
+    began = replace(bad, spec=GO)
+
+    untouched, touched = told(bad, StepView(GO), **over), told(began, **over | {"reason": "step go failed"})
+
+    assert "Step 1 failed. Nothing was changed." in untouched
+    assert untouched.count("not run") == 1
+    assert "Nothing was changed" not in touched
+
+
+@pytest.mark.parametrize(
+    ("more", "said"), [((), "ends the plan without it"), ((GO,), "goes on with the rest")]
+)
+def test_going_on_without_the_last_step_is_the_end(more, said):
+    bad = StepView(LOOK, state=StepState.failed, report=AnyReport.failed("no"), choices=("skip",), **SECOND)
+    free = [StepView(spec.model_copy(update={"depends_on": ()})) for spec in more]
+
+    assert means(plan_view(bad, *free, state=PlanState.stalled), bad, "skip") == said
+
+
+def test_whoever_did_it_by_hand_chooses_yes_or_no_where_the_plan_asks_that():
+    made = contract("go", data={"type": "object", "properties": {"verified": {"type": "boolean"}}})
+    kept = Check(field="verified", op="eq", value=True)
+    bad = StepView(step("go", made, success_criteria=(kept,)), state=StepState.failed)
+
+    field = takeover_form(plan_view(bad, state=PlanState.stalled), bad, made)["blocks"][-1]
+
+    assert [option["text"]["text"] for option in field["element"]["options"]] == ["Yes", "No"]
+    assert field["hint"]["text"] == "must be yes"
+
+
+def test_who_asks_why_it_failed_hears_all_of_it():
+    why = "7 of 9 tests failed; first: " + "tests/test_auth.py:12 a fresh token names its user " * 4
+    bad = StepView(LOOK, state=StepState.failed, report=AnyReport.failed(why), **SECOND)
+
+    assert why.strip()[-40:] in tell(
+        plan_view(bad, state=PlanState.done, outcome="failed"), "failure", "", NOW
+    )
+
+
+def test_a_difference_names_steps_by_their_numbers_never_by_what_we_call_them():
+    changes = ("save_it: removed", "go: waits for look", "look: waits for nothing")
+
+    shown = told(StepView(LOOK), StepView(GO), state=PlanState.proposed, revision=2, changes=changes)
+
+    assert "without *save it*; step 2: now after *1*; step 1: now *first*" in shown
+
+
+def test_what_is_still_being_checked_names_nobody():
+    asks = step("go", DEPLOY, failure_action="ask")
+    text, blocks = card(unready(plan_view(StepView(asks))), NOW, on_call="S0ONCALL")
+
+    assert "<" not in text
+    assert "<@" not in str(blocks)
+    assert "S0ONCALL" not in str(blocks)
+    assert "'approve'" not in str(blocks)
