@@ -26,12 +26,17 @@ def look(words: Sequence[Word], world: World) -> Sentence:
     roles |= {index: "time" for time in when for index in range(time.start, time.end)}
     words, notes = _mended(words, roles, world)
     words = [_bare(words, index, world) for index in range(len(words))]
-    for index, role in plain.courtesy(words, roles, world.vocabulary).items():
+    for index, role in plain.courtesy(words, roles, world.vocabulary, _begins(world)).items():
         roles.setdefault(index, role)
     open_ = _claimable(words, found, roles)
     found_hits = hits(words, range(len(words)), open_, _passable(words, roles, world), world.grammar)
     spoken = _longest([hit for hit in found_hits if not _light(words, hit, world)])
     return Sentence(words, found, when, roles, spoken, notes)
+
+
+def _begins(world: World) -> set[str]:
+    """The words that a wish may begin with."""
+    return {*world.grammar.first, *world.vocabulary.light}
 
 
 def _bare(words: Sequence[Word], index: int, world: World) -> Word:

@@ -91,6 +91,7 @@ def _used(sentence: Sentence, one: Understood, world: World) -> set[int]:
     }
     return (
         used
+        | _steered(sentence, one, used)
         | (linked & {*one.part.span} if one.part.strong else set())
         | clauses.opening(sentence.words)
         | lead
@@ -100,6 +101,26 @@ def _used(sentence: Sentence, one: Understood, world: World) -> set[int]:
             if sentence.words[i].bare in {w for t in tables for w in world.vocabulary.kinds.get(t, ())}
         }
     )
+
+
+STEERS = frozenset({"up", "down", "out", "over", "hoch", "runter", "herunter"})
+PAIR = frozenset({"both", "beide", "beiden", "ambos", "ambas"})
+
+
+def _steered(sentence: Sentence, one: Understood, used: set[int]) -> set[int]:
+    """“down to 10” leads to a value; “both X and Y” counts the two that are named."""
+    words, span = sentence.words, one.part.span
+    leads = {i for i in span if words[i].text in STEERS and i + 2 in used and words[i + 1].text in {"to", "auf"}}
+    pairs = {i for i in span if words[i].text in PAIR and _named_twice(sentence, i)}
+    return leads | pairs
+
+
+def _named_twice(sentence: Sentence, index: int) -> bool:
+    """Whether two things of a kind stand right behind: “both auth_prod and orders_prod”."""
+    later = [name for name in sentence.names if name.start > index][:2]
+    tables = [{m.table for m in name.meanings if m.table != ENVIRONMENTS} for name in later]
+    near = len(later) == 2 and later[1].start - index <= 6
+    return near and bool(tables[0] & tables[1])
 
 
 def _consistent(sentence: Sentence, one: Understood, name: Name, world: World) -> bool:
@@ -119,7 +140,7 @@ def _consistent(sentence: Sentence, one: Understood, name: Name, world: World) -
 
 def _verbs_left(sentence: Sentence, one: Understood, world: World) -> list[Doubt]:
     """A name or a verb in a changing clause that nothing has used: a second target, or a second wish."""
-    used = _used(sentence, one, world)
+    used = _used(sentence, one, world) | _phrased(sentence, one)
     found = []
     for name in sentence.names:
         inside = name.start in one.part.span and not used & {*range(name.start, name.end)}
@@ -148,6 +169,12 @@ def _verbs_left(sentence: Sentence, one: Understood, world: World) -> list[Doubt
         for i in versions[:1]
     ]
     return found
+
+
+def _phrased(sentence: Sentence, one: Understood) -> set[int]:
+    """“the release notes” are no release: words of a phrase that means nothing here."""
+    found = says(sentence.words, one.part.span, one.intent.about)
+    return {i for span in found if len(span) > 1 for i in span}
 
 
 def _quiet(sentence: Sentence, hit: Hit) -> bool:

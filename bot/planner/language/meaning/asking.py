@@ -44,11 +44,11 @@ AUXILIARY = frozenset({"do", "have", "don't", "does", "did"})
 
 MODAL = frozenset(
     f"{modal} {who}"
-    for modal in ("can", "could", "would", "will", "may")
-    for who in ("you", "u", "someone", "somebody", "anyone", "anybody")
+    for modal in ("can", "could", "would", "will", "may", "might", "do", "have")
+    for who in ("you", "u", "someone", "somebody", "anyone", "anybody", "one", "any", "y'all")
 ) | frozenset(
     split(
-        "can we, could we, would we, can i, could i, may i, let's, would it, is it, you could, "
+        "can we, could we, would we, might we, might i, can i, could i, may i, let's, would it, is it, you could, "
         "any chance, be able, who can"
     )
 )

@@ -49,15 +49,21 @@ SKIP = frozenset(
         "both",
     }
 )
+THAT = (
+    r"(?:they|these|those|it|that|this|all|all of (?:them|that|it)|everything|both|nothing breaks|"
+    r"(?:the |all |that |this |all the )?(?:\w+ )?(?:tests?|suite|check|checks|backup|copy|run|dump|snapshot|result|results))"
+)
+WENT = (
+    r"(?:pass(?:es|ed)?|succeeds?|succeeded|works?(?: out)?|worked(?: out)?|goes? well|went well|goes? through|went through|"
+    r"completes?|completed|finish(?:es|ed)?|looks? (?:all )?(?:good|fine|ok|okay|green)|pasan|funcionan|"
+    r"(?:(?:is|are|was|were|comes?(?: back| out| up)?|came(?: back| out| up)?|turns?(?: out)?|stays?|runs?) )?(?:all )?"
+    r"(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete|clean|passing|in place|there)|"
+    r"(?:have|has) (?:all )?(?:passed|succeeded|finished|completed|worked|run|gone through|gone well))"
+)
 PASSING = re.compile(
-    r"(?:and |, )?(?:if|once|when|after|as soon as|wenn|si|cuando) (?:all |both )?(?:(?:they|these|"
-    r"those|it|that|this|all|everything|(?:the |all )?(?:\w+ )?(?:tests?|suite|check|checks|"
-    r"backup))"
-    r" (?:all )?(?:pass(?:es|ed)?|succeeds?|succeeded|works?|worked|(?:is|are|was|were) (?:all "
-    r")?(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete)|(?:have|has) "
-    r"(?:passed|succeeded|finished|completed)|goes? well|looks? (?:good|fine)|completes?|"
-    r"finish(?:es)?|pasan|funcionan)"
-    r"|green|successful|ok|okay|done|that works|passing|erfolgreich)(?= |$)"
+    r"(?:(?:and|,|but|then|only) )*(?:if|once|when|after|as soon as|provided(?: that)?|assuming(?: that)?|as long as|"
+    rf"given(?: that)?|sobald|falls|wenn|si|cuando) (?:(?:all |both )?{THAT}(?:'re|'s|'ve)? (?:all )?{WENT}"
+    r"|green|successful|ok|okay|done|that works|passing|erfolgreich|all good|all green|all is well|all goes well)(?: ,)?(?= |$)"
     r"|(?:and )?(?:on success|upon success|followed by|after that|after this|once done|when done|"
     r"as well as|and after that|and afterwards)(?= |$)"
 )
@@ -142,6 +148,8 @@ def _breaks(
     if roles.get(index) in {"name", "value", "time"}:
         return ""
     goes_on = _begins(words, index, verbs, roles, linked) or _second(index, start, words, names, roles)
+    if index in linked and index - 1 in linked and word.text in JOINS:
+        return ""
     if (index in linked and index - 1 not in linked) or word.text in STRONG:
         return "strong" if goes_on else ""
     if word.text not in JOINS or (words[index - 1].text in JOINS and index - 1 > start) or not goes_on:

@@ -207,7 +207,10 @@ def _scored(
             score, hit, claimed = BY_NAME, Hit(intent.id, "noun", frozenset(said)), frozenset(said)
     if hit is None or score <= 0:
         return None
+    if hit.role == "loose":  # “needs to go to production”: all of them say the same
+        claimed |= {i for one in ours if one.role == "loose" for i in one.claimed}
     about = says(sentence.words, part.span, {*intent.about, *intent.nouns, *intent.requires})
+    about = [span for span in about if not _commented(sentence, span, hit, facts)]
     known = {i for span in about for i in span}
     carried = facts.used | claimed
     claimed |= {i for span in about if _lifted(sentence, part, span, known, carried, world) for i in span}
@@ -218,6 +221,12 @@ def _scored(
         frozenset(claimed),
         facts,
     )
+
+
+def _commented(sentence: Sentence, span: frozenset[int], hit: Hit, facts: Facts) -> bool:
+    """“… - see the release notes”: behind a dash or a bracket, with no fact of the wish behind it."""
+    marks = {sentence.words[i].text for i in range(max(hit.claimed), min(span))}
+    return bool(marks & {"-", "–", "—", "("}) and not any(i > max(span) for i in facts.used)
 
 
 def _lifted(
@@ -281,13 +290,20 @@ def _weight(
         )
     if hit.role == "loose":
         said = {*facts.values, *(doubt.field for doubt in facts.doubts)}
-        whole = all(name in said for name in intent.needs())
+        whole = all(name in said for name in intent.needs()) or _own_name(intent, facts, world)
         return (LOOSE + more + front, hit, hit.claimed) if whole else (0.0, None, frozenset())
     light = _light(sentence, part, hit, intent, question, world)
     if light:
         front = FRONT if _front(sentence, part, min(hit.start, min(light))) else 0.0
         return VERB - BY_NOUN + more + front, replace(hit, claimed=hit.claimed | light), hit.claimed | light
     return (TROUBLE if intent.trouble else NOUN) + more / 2 + front, hit, hit.claimed
+
+
+def _own_name(intent: Intent, facts: Facts, world: World) -> bool:
+    """“run migrate-auth”: the exact name of a thing that only this runbook changes anything with."""
+    tables = {intent.slots[n].inventory for n, value in facts.values.items() if value.how == "exact"}
+    others = [one for one in world.grammar.intents.values() if one.changes and one.id != intent.id]
+    return any(table and not any(table in one.tables() for one in others) for table in tables)
 
 
 def _passive(sentence: Sentence, part: Part, hit: Hit) -> bool:

@@ -65,12 +65,21 @@ def _taken_over(
         and last[slot.inventory].meant in allowed
     ):
         return replace(last[slot.inventory], how="inherited")
+    if only := _only_said(sentence, one, slot.inventory, allowed):
+        return only
     if fact := _fact(sentence, one, slot.inventory, last, world):
         return fact
     unnamed = (
         not any(_unknown_word(sentence, one, i, world) for i in one.part.span) and not one.intent.asks.by_name
     )
     return Value("", allowed[0], "default") if len(allowed) == 1 and unnamed else None
+
+
+def _only_said(sentence: Sentence, one: Understood, table: str, allowed: Sequence[str]) -> Value | None:
+    """“Alerts for checkout. What's going on?”: what is read is the one thing that was named at all."""
+    found = [(name.said, m.name) for name in sentence.names if (m := name.of(table)) and m.name in allowed]
+    single = not one.intent.changes and len({meant for _, meant in found}) == 1
+    return Value(found[0][0], found[0][1], "inherited") if single else None
 
 
 def _unknown_word(sentence: Sentence, one: Understood, index: int, world: World) -> bool:
