@@ -197,7 +197,8 @@ def _timed(
             home = next((n for n, span in enumerate(spans) if span.start >= time.start), len(spans) - 1)
         homes.setdefault(min(home, len(wishes) - 1), []).append(time)
     made = [*wishes]
-    for home, listed in homes.items():
+    for home, said in homes.items():
+        listed = _tonight(said)
         if len({time.words for time in listed}) > 1:
             doubts.append(
                 Doubt("time", " and ".join(time.said for time in listed), "when", "You said two times.")
@@ -207,6 +208,13 @@ def _timed(
     if only > 0 and not any(wish.follows for wish in made[: only + 1]):
         made[0] = replace(made[0], when=made[only].when)
     return made, doubts
+
+
+def _tonight(listed: Sequence[Time]) -> list[Time]:
+    """“tonight in the maintenance window”: the window says the hour of the night."""
+    window = [time for time in listed if time.words.endswith("window")]
+    night = [time for time in listed if time.words == "tonight"]
+    return window if len(window) == 1 and len(window) + len(night) == len(listed) else [*listed]
 
 
 def _recurring(said: Sequence[Time], known: Sequence[Understood], every: Time) -> list[Doubt]:

@@ -199,7 +199,21 @@ def _read_leftovers(sentence: Sentence, one: Understood, world: World) -> leftov
     doubts = [Doubt("frame", leftovers.phrase_at(clause, frame[0]))] if frame and not one.question else []
     doubts += [] if one.question or one.form != "base" else [*_bound(sentence, clause, one, open_, world)]
     doubts += [] if one.question else _changes_left(sentence, one, world)
+    doubts += _second_wish(sentence, clause, open_, world)
     return leftovers.Judged(tuple(doubts), (*leftovers.quoted(sentence.words, open_, world.vocabulary),))
+
+
+DOING = frozenset(
+    "take make create do run perform start trigger produce store generate set change put then afterwards".split()
+)
+
+
+def _second_wish(sentence: Sentence, clause: Clause, open_: Sequence[int], world: World) -> list[Doubt]:
+    """“list the backups and take a new one”: a wish that was not read, joined to one that only looks."""
+    joins = clauses.JOINS | clauses.STRONG
+    odd = [i for i in open_ if i - 1 in clause.span and sentence.words[i - 1].text in joins]
+    wishes = [i for i in odd if sentence.words[i].text in DOING]
+    return [Doubt("verb", leftovers.phrase_at(clause, wishes[0]))] if wishes and "argument" in world.rules else []
 
 
 def _changes_left(sentence: Sentence, one: Understood, world: World) -> list[Doubt]:
@@ -236,7 +250,8 @@ def _bound(
     tied = [
         i
         for i in open_
-        if i > one.verb + 1 and (sentence.words[i].text in UNTIL or condition.at(sentence.words, i))
+        if one.verb + 1 < i < clause.span.stop - 1
+        and (sentence.words[i].text in UNTIL or condition.at(sentence.words, i))
     ]
     return (
         [Doubt("condition", leftovers.phrase_at(clause, tied[0]))] if tied and "risk" in world.rules else []
@@ -249,7 +264,7 @@ def _between(
     """A stretch that asks for nothing itself: a comment, unless it carries risk beside a change."""
     about = {i for one in known for span in says(sentence.words, part.span, one.intent.about) for i in span}
     open_ = [i for i in leftovers.open_words(clause, about) if sentence.words[i].kind != "mark"]
-    doubts: list[Doubt] = []
+    doubts = [] if changing else _second_wish(sentence, clause, open_, world)
     if changing:
         for index in clause.span:
             free = sentence.roles.get(index) in {"name"} or index in open_

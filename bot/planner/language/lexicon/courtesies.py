@@ -34,7 +34,7 @@ PATTERNS = re.compile(
     rf"|i(?:'d| would) be (?:very |so |really |much |most |ever so )?{GLAD}(?: for|{COULD}| to get| to have)?"
     rf"|(?:i|we)(?:'d| would) (?:really |much |greatly )?appreciate(?: it)?{COULD}"
     rf"|(?:i|we)(?:'d| would)(?: {SOFT})* (?:appreciate|need|want|like|love)(?: it)?(?: (?:you|someone|somebody|to have|to get|to see|to))*"
-    rf"|(?:i|we) (?:was|were|am|are)?(?: just)? ?(?:wondering|hoping|asking) (?:if|whether|that)?(?: {WHO}| we){MAY}?(?: {SOFT})*(?: {WILLING})?"
+    rf"|(?:i|we) (?:was|were|am|are)?(?: just)? ?(?:wondering|hoping|asking)(?: if| whether| that)? (?:{WHO}|we){MAY}?(?: {SOFT})*(?: {WILLING})?"
     rf"|(?:i|we)(?:'m|'re| am| are)? (?:wonder|hope) (?:if|whether|that)? ?(?:{WHO}|we){MAY}(?: {SOFT})*"
     rf"|(?:would|could|can|will|might) (?:{WHO}|we)(?: {SOFT})*"
     rf"(?: {WILLING}| have {SPARE} to| find {SPARE} to| take {SPARE} to| spare {SPARE} to| help(?: me| us)?(?: out)?(?: and| to| by| with)?"

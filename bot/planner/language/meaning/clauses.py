@@ -21,6 +21,10 @@ STRONG = frozenset(
         "subsequently",
         "thereafter",
         "next",
+        "finally",
+        "lastly",
+        "schließlich",
+        "finalmente",
     }
 )
 JOINS = frozenset({"and", "&", "+", "plus", ",", "und", "y", "e", "also"})
