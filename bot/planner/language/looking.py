@@ -356,9 +356,24 @@ def split_up(sentence: Sentence, world: World) -> list[Part]:
     inner = {i for hit in strong if hit.size > 1 for i in hit.claimed if i != hit.start}
     starts = {hit.start for hit in strong} - inner
     starts |= _light_starts(sentence, world) - inner
+    starts |= _noun_starts(sentence, world) - inner
     taken = {i for i, role in sentence.roles.items() if role in {"name", "value"}}
     linked = clauses.links(sentence.words, taken)
     return clauses.split(sentence.words, starts, sentence.names, sentence.roles, linked)
+
+
+def _noun_starts(sentence: Sentence, world: World) -> set[int]:
+    """“… and the backups of auth_prod”: a noun with a target of its own, behind another target."""
+    found = set[int]()
+    for hit in sentence.hits:
+        tables = world.grammar.intents[hit.intent].tables() - {"environments"}
+        after = [n for n in sentence.names if max(hit.claimed) < n.start <= max(hit.claimed) + 3]
+        before = [n for n in sentence.names if n.start < hit.start]
+        lead = [sentence.words[i].text for i in range(max(0, hit.start - 2), hit.start)]
+        joined = any(text in clauses.JOINS for text in lead)
+        if hit.role == "noun" and joined and before and any(n.of(table) for n in after for table in tables):
+            found.add(hit.start)
+    return found
 
 
 def _light_starts(sentence: Sentence, world: World) -> set[int]:

@@ -187,6 +187,9 @@ def _timed(
     """Each wish with its own time; one before all of them, or behind what “and” joins, is everybody's."""
     doubts = [Doubt("time", time.said, "when", time.why) for time in sentence.times if time.kind == "doubt"]
     plain_ = [time for time in sentence.times if time.kind == "at"]
+    aside = [time for time in plain_ if _in_aside(sentence, time, known)]
+    doubts += [Doubt("time", time.said, "when", f"Is “{time.said}” when it shall start?") for time in aside]
+    plain_ = [time for time in plain_ if time not in aside]
     if every:
         return [*wishes], [*doubts, *_recurring(plain_, known, every)]
     spans = [one.part.span for one in known]
@@ -208,6 +211,20 @@ def _timed(
     if only > 0 and not any(wish.follows for wish in made[: only + 1]):
         made[0] = replace(made[0], when=made[only].when)
     return made, doubts
+
+
+TELLERS = frozenset("we it they there users customers people everyone everybody he she i traffic".split())
+
+
+def _in_aside(sentence: Sentence, time: Time, known: Sequence[Understood]) -> bool:
+    """“…, we expect more traffic tonight”: a time inside a remark may be of the remark alone."""
+    one = next((one for one in known if time.start in one.part.span and one.intent.changes), None)
+    used = [i for i in ({*one.claimed, *one.facts.used} if one else ()) if i < time.start]
+    open_ = [i for i in range(max(used, default=time.start) + 1, time.start) if not sentence.roles.get(i)]
+    said = [sentence.words[i] for i in open_]
+    split = [n for n, word in enumerate(said) if word.kind == "mark"]
+    told = [word for n, word in enumerate(said) if split and n > split[0] and word.text in TELLERS]
+    return bool(told) and not any(i > time.start for i in ({*one.claimed, *one.facts.used} if one else ()))
 
 
 def _tonight(listed: Sequence[Time]) -> list[Time]:

@@ -200,6 +200,7 @@ def _read_leftovers(sentence: Sentence, one: Understood, world: World) -> leftov
     doubts += [] if one.question or one.form != "base" else [*_bound(sentence, clause, one, open_, world)]
     doubts += [] if one.question else _changes_left(sentence, one, world)
     doubts += _second_wish(sentence, clause, open_, world)
+    doubts += _joined_names(sentence, one, world)
     return leftovers.Judged(tuple(doubts), (*leftovers.quoted(sentence.words, open_, world.vocabulary),))
 
 
@@ -214,6 +215,25 @@ def _second_wish(sentence: Sentence, clause: Clause, open_: Sequence[int], world
     odd = [i for i in open_ if i - 1 in clause.span and sentence.words[i - 1].text in joins]
     wishes = [i for i in odd if sentence.words[i].text in DOING]
     return [Doubt("verb", leftovers.phrase_at(clause, wishes[0]))] if wishes and "argument" in world.rules else []
+
+
+def _joined_names(sentence: Sentence, one: Understood, world: World) -> list[Doubt]:
+    """“… and the backups of auth_prod”: a second thing, joined, that the read has not taken."""
+    found = []
+    for name in sentence.names:
+        inside = name.start in one.part.span and not one.facts.used & {*range(name.start, name.end)}
+        real = [m for m in name.meanings if m.table != ENVIRONMENTS and not m.table.startswith("=")]
+        place = name.start - 1
+        while place > one.part.span.start and not sentence.roles.get(place) and (
+            sentence.words[place].bare in world.vocabulary.small - clauses.JOINS
+            or any(place in hit.claimed for hit in sentence.hits if hit.role == "noun")
+        ):  # fmt: skip
+            place -= 1
+        joined = sentence.words[place].text in clauses.JOINS | {"or", "oder", "o"}
+        plainly = sentence.words[name.start].text in world.vocabulary.small
+        if inside and real and joined and not plainly and place > one.part.span.start:
+            found.append(Doubt("target", name.said, why=f"I do not know what “{name.said}” means here."))
+    return found[:1]
 
 
 def _changes_left(sentence: Sentence, one: Understood, world: World) -> list[Doubt]:
@@ -265,6 +285,7 @@ def _between(
     about = {i for one in known for span in says(sentence.words, part.span, one.intent.about) for i in span}
     open_ = [i for i in leftovers.open_words(clause, about) if sentence.words[i].kind != "mark"]
     doubts = [] if changing else _second_wish(sentence, clause, open_, world)
+    doubts += _unread_verb(sentence, part, world) if len(known) > 0 else []
     if changing:
         for index in clause.span:
             free = sentence.roles.get(index) in {"name"} or index in open_
@@ -293,6 +314,21 @@ def _between(
         doubts += _leading(sentence, clause, open_, known, world)
         doubts += _joined(sentence, clause, open_, known, world)
     return leftovers.Judged(tuple(doubts), (*leftovers.quoted(sentence.words, open_, world.vocabulary),))
+
+
+def _unread_verb(sentence: Sentence, part: Part, world: World) -> list[Doubt]:
+    """“run the full and the smoke tests”: a clause that begins with a verb of doing, and was not read."""
+    for hit in sentence.hits:
+        intent = world.grammar.intents[hit.intent]
+        works = intent.changes or not intent.asks.looks
+        begins = hit.start in part.span and all(
+            sentence.roles.get(i) in {"polite", "mention", "emoji", "time"}
+            or sentence.words[i].text in clauses.JOINS | clauses.STRONG
+            for i in range(part.span.start, hit.start)
+        )
+        if works and begins and (hit.role, hit.form) == ("verb", "base") and not _quiet(sentence, hit):
+            return [Doubt("verb", leftovers.phrase_at(sentence.clause(part.span), hit.start))]
+    return []
 
 
 def _joined(

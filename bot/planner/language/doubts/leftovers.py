@@ -183,6 +183,8 @@ def risky(clause: Clause, index: int, vocabulary: Vocabulary, used: Collection[i
         return "quantity" if word.kind in {"number", "percent"} else "time"
     for kind, known in vocabulary.risk.items():
         length = known.at(clause.words, index) or _inside(known.known, clause.words, index, clause.span)
+        if word.text == "by" and length == 1 and not _measured(clause, index, vocabulary):
+            continue  # “reviewed by Carol”: who did it, which the rule of arguments judges
         plainly = word.bare in vocabulary.small and kind == "comparison" and word.bare != "by"
         if length and (length > 1 or not plainly):
             return kind
@@ -191,6 +193,15 @@ def risky(clause: Clause, index: int, vocabulary: Vocabulary, used: Collection[i
     if word.text.endswith("ly") and word.text not in ADVERBS and len(word.text) > 4:
         return "manner"
     return "quantity" if word.kind == "word" and word.text[0].isdigit() else ""
+
+
+def _measured(clause: Clause, index: int, vocabulary: Vocabulary) -> bool:
+    """“by 3”, “by half”, “by tomorrow”: by how much, or until when."""
+    after = [clause.words[i] for i in range(index + 1, min(index + 3, clause.span.stop))]
+    risks = [vocabulary.risk[kind] for kind in ("quantity", "comparison", "time")]
+    times = any(clause.roles.get(i) == "time" for i in range(index + 1, min(index + 3, clause.span.stop)))
+    counted = any(word.kind not in {"word", "mark"} or any(word.text in one for one in risks) for word in after)
+    return times or counted
 
 
 def zone_alone(word: Word) -> bool:

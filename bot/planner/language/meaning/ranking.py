@@ -190,8 +190,8 @@ def _scored(
 ) -> Ranked | None:
     clause = sentence.clause(part.span)
     facts = values.facts(clause, intent.slots, world.config, world.lexicon, world.vocabulary)
-    wanted = says(sentence.words, part.span, intent.requires)
-    if (intent.requires and not wanted) or _makes_one(sentence, part, intent, wanted, question, world):
+    wanted = says(sentence.words, _reach(sentence, part, facts), intent.requires)
+    if (intent.requires and not wanted and not _named_alone(intent, facts, world)) or _makes_one(sentence, part, intent, wanted, question, world):
         return None
     best = max(
         (_weight(sentence, part, intent, hit, facts, question, world) for hit in ours),
@@ -221,6 +221,23 @@ def _scored(
         frozenset(claimed),
         facts,
     )
+
+
+def _reach(sentence: Sentence, part: Part, facts: Facts) -> range:
+    """“run the full and the smoke tests”: behind a target, the noun may come with the next one."""
+    stop = part.span.stop
+    joined = stop < len(sentence.words) and sentence.words[stop].text in clauses.JOINS
+    last = max(facts.used, default=-1) == stop - 1
+    return range(part.span.start, min(stop + 5, len(sentence.words))) if joined and last else part.span
+
+
+def _named_alone(intent: Intent, facts: Facts, world: World) -> bool:
+    """“run smoke”: the exact name of a thing that no other runbook takes."""
+    small = world.vocabulary.small
+    exact = {n: value for n, value in facts.values.items() if value.how == "exact" and value.said not in small}
+    tables = {intent.slots[n].inventory for n in exact}
+    others = [one for one in world.grammar.intents.values() if one.id != intent.id]
+    return any(table and not any(table in one.tables() for one in others) for table in tables)
 
 
 def _commented(sentence: Sentence, span: frozenset[int], hit: Hit, facts: Facts) -> bool:
