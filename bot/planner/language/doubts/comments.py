@@ -117,6 +117,9 @@ def _steered(sentence: Sentence, one: Understood, used: set[int]) -> set[int]:
 
 def _named_twice(sentence: Sentence, index: int) -> bool:
     """Whether two things of a kind stand right behind: “both auth_prod and orders_prod”."""
+    said = [name for name in sentence.names if name.start < index and not name.of(ENVIRONMENTS)]
+    if len({name.said for name in said}) == 2 and sentence.words[index + 1 : index + 2]:
+        return True  # “scale X … and restart Y, both in production”
     later = [name for name in sentence.names if name.start > index][:2]
     tables = [{m.table for m in name.meanings if m.table != ENVIRONMENTS} for name in later]
     near = len(later) == 2 and later[1].start - index <= 6
@@ -196,12 +199,22 @@ def _read_leftovers(sentence: Sentence, one: Understood, world: World) -> leftov
         if i < one.verb
         and (sentence.words[i].text in said.frames or not (loose or _ushers(sentence.words[i], said)))
     ]
+    odd = [i for i in open_[:1] if not _ushers(sentence.words[i], said)]
+    frame = frame or [i for i in odd if loose and _orders(sentence, one, i)]
     doubts = [Doubt("frame", leftovers.phrase_at(clause, frame[0]))] if frame and not one.question else []
     doubts += [] if one.question or one.form != "base" else [*_bound(sentence, clause, one, open_, world)]
     doubts += [] if one.question else _changes_left(sentence, one, world)
     doubts += _second_wish(sentence, clause, open_, world)
     doubts += _joined_names(sentence, one, world)
     return leftovers.Judged(tuple(doubts), (*leftovers.quoted(sentence.words, open_, world.vocabulary),))
+
+
+def _orders(sentence: Sentence, one: Understood, index: int) -> bool:
+    """“configure an alert for …”: an unknown verb with an object is no report of trouble."""
+    before = [i for i in range(one.part.span.start, index) if sentence.roles.get(i) != "polite"]
+    word, after = sentence.words[index], sentence.words[index + 1 : index + 2]
+    told = word.text.endswith(("ing", "ed", "s")) or not word.text.isalpha()
+    return not before and not told and bool(after) and after[0].text in leftovers.DETERMINERS
 
 
 DOING = frozenset(
@@ -337,9 +350,11 @@ def _joined(
     """“… and tell marketing”: a second wish in the same sentence that was not read."""
     start = clause.span.start
     behind = start > 0 and start > min(one.part.span.start for one in known)
-    same = behind and sentence.words[start - 1].text not in clauses.ENDS
+    same = behind and sentence.words[start - 1].text not in clauses.ENDS - {";"}
     odd = [i for i in open_ if sentence.words[i].bare not in world.vocabulary.small]
-    led = sentence.words[start].text in clauses.JOINS | clauses.STRONG
+    led = behind and (
+        sentence.words[start].text in clauses.JOINS | clauses.STRONG or sentence.words[start - 1].text == ";"
+    )
     unread = same and led and odd and "argument" in world.rules
     return [Doubt("argument", leftovers.phrase_at(clause, odd[0]))] if unread else []
 

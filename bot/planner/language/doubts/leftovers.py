@@ -15,7 +15,7 @@ from bot.times.zones import AMBIGUOUS, PLACES
 RULES = frozenset({"frame", "argument", "foreign", "risk", "gate"})
 QUIET = frozenset({"polite", "mention", "ticket", "emoji", "link", "time", "name", "value", "aside-mark"})
 SYMBOLS = frozenset("{}$|=<>&*\\^~;`[]#%")
-HARMLESS = frozenset(",.!?:-–—()'\"/+@\n…¿¡ï")
+HARMLESS = frozenset(",.!?:-–—()'\"/+@\n…¿¡ï•·‣▪")
 ADVERBS = frozenset(
     {
         "family",
@@ -48,6 +48,7 @@ ADVERBS = frozenset(
         "hopefully",
     }
 )
+ISH = frozenset({"finish", "publish", "establish", "english", "spanish", "british", "wish", "sluggish"})
 AUXILIARY = frozenset(
     [
         "needs",
@@ -192,6 +193,8 @@ def risky(clause: Clause, index: int, vocabulary: Vocabulary, used: Collection[i
         return "time"
     if word.text.endswith("ly") and word.text not in ADVERBS and len(word.text) > 4:
         return "manner"
+    if word.text.endswith("ish") and word.text not in ISH:
+        return "hedge"
     return "quantity" if word.kind == "word" and word.text[0].isdigit() else ""
 
 
@@ -245,6 +248,8 @@ def _argument(clause: Clause, index: int, used: Collection[int], last: int, voca
     place = index - 1
     while place > last and _passed(clause, place, vocabulary):
         place -= 1
+    if place == last and "," not in _between(clause, last, index) and last > 0:
+        return True
     told = place > last and clause.words[place].bare in TELLS and "," not in _between(clause, last, index)
     return told or clause.words[place].bare in vocabulary.prepositions | LEADS
 

@@ -25,6 +25,7 @@ ABLE = r"(?:willing|able|kind|nice|good|up|happy|ok|okay|open|free|available|so 
 WILLING = rf"be (?:{SOFT} )*{ABLE}(?: enough| as)?(?: to| for| and)?"
 PATTERNS = re.compile(
     rf"(?<!\S)(?:(?:if|when|whenever|once) {YOU}{FILL} {FREE}(?: to spare| for it| now| left| please)?"
+    r"|(?:if|when|whenever) (?:it|that|this) (?:suits|works|fits|pleases)(?: for)?(?: you)?(?: best)?"
     rf"|if (?:at all )?possible|be an? (?:star|dear|hero|angel|champ|darling|pal|sport|good sport|gem) and"
     r"|(?:so )?sorry (?:for|about) (?:the |this |that |all the )?(?:noise|trouble|bother|mess|rush|ping|spam|short notice|delay|late notice)"
     r"(?: ,? ?but)?|sorry to (?:bother|interrupt|disturb|ask)(?: you)?(?: again)?(?: ,? ?but)?"
@@ -35,7 +36,7 @@ PATTERNS = re.compile(
     rf"|(?:i|we)(?: {SOFT})* (?:ask|request|beg|urge|invite) (?:you|someone|somebody|the team|everybody)(?: all)? (?:to|for)"
     rf"|(?:it|that|this)(?:'d| would| will|'ll) be {VERY}{FINE}(?:{COULD}| to(?: have| get| see)?)?"
     rf"|would be {VERY}{FINE}(?:{COULD}| to(?: have| get| see)?)?"
-    rf"|i(?:'d| would) be (?:very |so |really |much |most |ever so )?{GLAD}(?: for|{COULD}| to get| to have)?"
+    rf"|(?:i|we)(?:'d| would) be (?:very |so |really |much |most |ever so )?{GLAD}(?: for|{COULD}| to get| to have)?"
     rf"|(?:i|we)(?:'d| would) (?:really |much |greatly )?appreciate(?: it)?{COULD}"
     rf"|(?:i|we)(?:'d| would)(?: {SOFT})* (?:appreciate|need|want|like|love)(?: it)?(?: (?:you|someone|somebody|to have|to get|to see|to))*"
     rf"|(?:i|we) (?:was|were|am|are)?(?: just)? ?(?:wondering|hoping|asking)(?: if| whether| that)? (?:{WHO}|we){MAY}?(?: {SOFT})*(?: {WILLING})?"

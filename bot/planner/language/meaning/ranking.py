@@ -201,7 +201,8 @@ def _scored(
     score, hit, claimed = best
     if hit is None and intent.asks.by_name and facts.values:
         said = {i for i in facts.used if i in part.span}
-        if (question or _asks_to_see(sentence, part, world)) and _alluded(
+        shown = question or _asks_to_see(sentence, part, world) or _only_named(sentence, part, facts, world)
+        if shown and _alluded(
             sentence, part, intent, facts, world
         ):
             score, hit, claimed = BY_NAME, Hit(intent.id, "noun", frozenset(said)), frozenset(said)
@@ -363,6 +364,16 @@ def _asks_to_see(sentence: Sentence, part: Part, world: World) -> bool:
         world.vocabulary.asking.at(sentence.words, i) or sentence.words[i].text in {"run", "execute"}
         for i in part.span
         if sentence.roles.get(i) != "name"
+    )
+
+
+def _only_named(sentence: Sentence, part: Part, facts: Facts, world: World) -> bool:
+    """“disk-usage please”: the exact name of a read, and nothing else."""
+    exact = all(value.how == "exact" for value in facts.values.values())
+    return exact and all(
+        i in facts.used or sentence.roles.get(i) in {"polite", "mention", "emoji"} or word.kind == "mark"
+        for i in part.span
+        for word in [sentence.words[i]]
     )
 
 

@@ -237,10 +237,14 @@ def _led(clause: Clause, index: int, after: Sequence[str]) -> bool:
 
 
 def _number(slot: Slot, clause: Clause, index: int, word: Word) -> tuple[Value, range] | None:
+    times = re.fullmatch(r"x(\d+)|(\d+)x", word.text)
     digits = word.text if word.text.isdigit() else SPELLED.get(word.text, "")
+    digits = (times[1] or times[2]) if times else digits
     if not digits or len(digits) > 6:
         return None
-    behind = index + 1 < clause.span.stop and clause.words[index + 1].bare in slot.before
+    after = next((i for i in range(index + 1, clause.span.stop) if clause.roles.get(i) != "name"), index)
+    behind = after == index + 1 and clause.words[after].bare in slot.before
+    apart = index + 1 < after < index + 4 and clause.words[after].bare in slot.before
     if (
         not behind
         and index + 2 < clause.span.stop
@@ -249,7 +253,8 @@ def _number(slot: Slot, clause: Clause, index: int, word: Word) -> tuple[Value, 
         behind = clause.words[index + 2].bare in slot.before
     led = bool(slot.after) and _led(clause, index, slot.after)
     free = not slot.after and not slot.before
-    return (Value(word.said, digits), range(index, index + 1 + behind)) if behind or led or free else None
+    taken = behind or led or free or apart or (times and slot.before)
+    return (Value(word.said, digits), range(index, index + 1 + behind)) if taken else None
 
 
 def _percent(slot: Slot, clause: Clause, index: int, word: Word) -> tuple[Value, range] | None:
