@@ -7,7 +7,7 @@ from functools import cache, partial
 from bot.planner.language.document import Sentence, World
 from bot.planner.language.lexicon import names, plain
 from bot.planner.language.lexicon.names import Name
-from bot.planner.language.lexicon.vocabulary import forms
+from bot.planner.language.lexicon.vocabulary import GAP, forms
 from bot.planner.language.lexicon.words import Word
 from bot.planner.language.meaning import clauses
 from bot.planner.language.meaning.clauses import Part
@@ -67,10 +67,18 @@ def _mended(
     for index, word in enumerate(words):
         if index in roles or word.kind != "word" or not word.text.isalpha() or _ordinary(word, world):
             continue
-        if meant := slip(word.text):
+        meant = slip(word.text)
+        if meant and _goes_on(words, index, meant, world):
             made[index] = replace(word, text=meant)
             notes.append(f"Read “{word.said}” as {meant}")
     return made, tuple(notes)
+
+
+def _goes_on(words: Sequence[Word], index: int, meant: str, world: World) -> bool:
+    """“real quick” is no slip of “read out”: the other words of a phrase must be there, too."""
+    later = {word.text for word in words[index + 1 :]}
+    verbs = [phrase.words for phrase, _ in world.grammar.first[meant] if phrase.role == "verb"]
+    return any(all(word == GAP or word in later for word in phrase[1:]) for phrase in verbs)
 
 
 def _ordinary(word: Word, world: World) -> bool:

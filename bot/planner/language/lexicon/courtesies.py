@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from bot.planner.language.lexicon.words import Word
 
-WHO = r"(?:you|u|somebody|someone|anybody|anyone|you guys|(?:one|any) of you|y'all)"
+WHO = r"(?:you|u|somebody|someone|anybody|anyone|sb|smb|some1|any1|you guys|(?:one|any) of you|y'all)"
 YOU = rf"{WHO}(?:'d|'re|'ve|'s)?"
 HAVE = "would|could|can|are|be|have|had|get|got|find|found|feel|happen to"
 SOFT = r"(?:please|kindly|possibly|just|also|quickly|perhaps also|so|very|really|ever so|be so)"

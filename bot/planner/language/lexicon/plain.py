@@ -174,6 +174,8 @@ def _polite(
     ]
     spans = [*listed, *courtesies(words, taken)]
     made = {i: "polite" for span in spans for i in span}
+    between = [i for i, word in enumerate(words) if word.text in {"&", "and", "+", "n"}]
+    made |= {i: "polite" for i in between if made.get(i - 1) == made.get(i + 1) == "polite"}
     for span in spans:
         others = {i: role for i, role in (made | dict(roles)).items() if i not in span}
         if not closed(words, span, others, begins):

@@ -103,6 +103,7 @@ def rank(sentence: Sentence, part: Part, question: bool, world: World) -> list[R
     spoken = [_as_noun(sentence, hit, world) if nounlike(sentence, hit) else hit for hit in here]
     spoken = [hit for hit in spoken if not nounlike(sentence, hit)]
     spoken = [hit for hit in spoken if question or not _asking_phrase(sentence, hit)]
+    spoken = [hit for hit in spoken if not _plural(hit, world)]
     ours = [hit for hit in spoken if not all(sentence.roles.get(i) == "reason" for i in hit.claimed)]
     if _spoken_of(sentence, part) or any(_reported(sentence, part, hit, question) for hit in ours):
         return []
@@ -117,6 +118,11 @@ def rank(sentence: Sentence, part: Part, question: bool, world: World) -> list[R
     if not question and any(_plainly_changes(sentence, part, hit, world) for hit in ours):
         made = [one for one in made if not _only_looks(one)]
     return sorted(made, key=lambda one: (-one[1], one[0].id))
+
+
+def _plural(hit: Hit, world: World) -> bool:
+    """“backups auth_prod”, “restarts of checkout”: nobody asks for a change in the third person."""
+    return hit.role == "verb" and hit.form == "s" and world.grammar.intents[hit.intent].changes
 
 
 def _asking_phrase(sentence: Sentence, hit: Hit) -> bool:

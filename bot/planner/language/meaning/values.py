@@ -117,6 +117,8 @@ def facts(
             found = [one for one in found if not used & {*one[1]}][
                 : 1 if len([s for s in slots.values() if _free(s)]) > 1 else None
             ]
+        found, leave = _left_behind(slot, clause, found)
+        used |= leave
         meant = {value.meant for value, _ in found}
         if len(meant) > 1:
             said = " and ".join(dict.fromkeys(value.said for value, _ in found))
@@ -133,6 +135,18 @@ def facts(
             values[name] = Value(clause.words[index].text, meaning.name, meaning.how)
             used.add(index)
     return Facts(values, frozenset(used), tuple(doubts), guesses)
+
+
+def _left_behind(
+    slot: Slot, clause: Clause, found: list[tuple[Value, range]]
+) -> tuple[list[tuple[Value, range]], set[int]]:
+    """“promote … from staging to production”: where it comes from is no second place to go."""
+    if slot.inventory != ENVIRONMENTS:
+        return found, set()
+    away = [one for one in found if clause.words[one[1].start - 1].text in {"from", "aus", "von", "desde"}]
+    into = [one for one in found if clause.words[one[1].start - 1].text in {"to", "into", "in", "on", "onto"}]
+    kept = [one for one in found if one not in away] if into and away else found
+    return kept, {i for one in found if one not in kept for i in range(one[1].start - 1, one[1].stop)}
 
 
 def _free(slot: Slot) -> bool:
