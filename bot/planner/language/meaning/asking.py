@@ -45,7 +45,7 @@ AUXILIARY = frozenset({"do", "have", "don't", "does", "did"})
 MODAL = frozenset(
     f"{modal} {who}"
     for modal in ("can", "could", "would", "will", "may", "might", "do", "have")
-    for who in ("you", "u", "someone", "somebody", "anyone", "anybody", "one", "any", "y'all")
+    for who in ("you", "u", "someone", "somebody", "anyone", "anybody", "one", "any", "y'all", "sb", "smb")
 ) | frozenset(
     split(
         "can we, could we, would we, might we, might i, can i, could i, may i, let's, would it, is it, you could, "

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.planner.language.lexicon.names import Name
 from bot.planner.language.lexicon.words import Word
@@ -51,6 +51,8 @@ SKIP = frozenset(
         "el",
         "von",
         "both",
+        "as",
+        "well",
     }
 )
 THAT = (
@@ -135,7 +137,16 @@ def split(
             parts.append(Part(range(start, index), strong))
             start, strong = index, kind == "strong"
     parts.append(Part(range(start, len(words)), strong))
-    return [part for part in parts if any(words[i].kind != "mark" for i in part.span)]
+    kept = [part for part in parts if any(words[i].kind != "mark" for i in part.span)]
+    return [_bound_back(words, part, kept[n - 1] if n else None, linked) for n, part in enumerate(kept)]
+
+
+def _bound_back(words: Sequence[Word], part: Part, before: Part | None, linked: Collection[int]) -> Part:
+    """“run the tests and deploy … if they succeed”: said behind the wish that waits."""
+    said = [i for i in part.span if words[i].kind != "mark"]
+    opens = words[part.span.start].text in JOINS | STRONG
+    tied = before and not before.ends and opens and said[-1] in linked
+    return replace(part, strong=True) if tied else part
 
 
 def _breaks(

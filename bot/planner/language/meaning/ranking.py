@@ -72,8 +72,10 @@ def understand(
     found: list[Understood | None] = []
     scores: dict[str, float] = {}
     asked = {part.span.start: asks_something(sentence, part, parts, world) for part in parts}
-    for part in parts:
+    for said in parts:
         before = next((one for one in reversed(found) if one), None)
+        # “Merge the PR. If it's done, …”: it hangs on something that was not read, so it is no “then”
+        part = replace(said, strong=said.strong and (not found or found[-1] is not None))
         ranked = rank(sentence, part, asked[part.span.start], world)
         for intent, score, *_ in ranked:
             scores[intent.id] = max(score, scores.get(intent.id, 0.0))
