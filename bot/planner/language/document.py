@@ -94,7 +94,6 @@ class Understood:
     score: float
     inherited: bool = False  # its verb is the one of the clause before
     question: bool = False
-    told: bool = False
     form: str = "base"
     core: int = 0
 

@@ -7,7 +7,7 @@ from functools import cache, partial
 from bot.planner.language.document import Sentence, World
 from bot.planner.language.lexicon import names, plain
 from bot.planner.language.lexicon.names import Name
-from bot.planner.language.lexicon.vocabulary import forms
+from bot.planner.language.lexicon.vocabulary import GAP, forms
 from bot.planner.language.lexicon.words import Word
 from bot.planner.language.meaning import clauses
 from bot.planner.language.meaning.clauses import Part
@@ -26,12 +26,17 @@ def look(words: Sequence[Word], world: World) -> Sentence:
     roles |= {index: "time" for time in when for index in range(time.start, time.end)}
     words, notes = _mended(words, roles, world)
     words = [_bare(words, index, world) for index in range(len(words))]
-    for index, role in plain.courtesy(words, roles, world.vocabulary).items():
+    for index, role in plain.courtesy(words, roles, world.vocabulary, _begins(world)).items():
         roles.setdefault(index, role)
     open_ = _claimable(words, found, roles)
     found_hits = hits(words, range(len(words)), open_, _passable(words, roles, world), world.grammar)
     spoken = _longest([hit for hit in found_hits if not _light(words, hit, world)])
     return Sentence(words, found, when, roles, spoken, notes)
+
+
+def _begins(world: World) -> set[str]:
+    """The words that a wish may begin with."""
+    return {*world.grammar.first, *world.vocabulary.light}
 
 
 def _bare(words: Sequence[Word], index: int, world: World) -> Word:
@@ -62,10 +67,18 @@ def _mended(
     for index, word in enumerate(words):
         if index in roles or word.kind != "word" or not word.text.isalpha() or _ordinary(word, world):
             continue
-        if meant := slip(word.text):
+        meant = slip(word.text)
+        if meant and _goes_on(words, index, meant, world):
             made[index] = replace(word, text=meant)
             notes.append(f"Read “{word.said}” as {meant}")
     return made, tuple(notes)
+
+
+def _goes_on(words: Sequence[Word], index: int, meant: str, world: World) -> bool:
+    """“real quick” is no slip of “read out”: the other words of a phrase must be there, too."""
+    later = {word.text for word in words[index + 1 :]}
+    verbs = [phrase.words for phrase, _ in world.grammar.first[meant] if phrase.role == "verb"]
+    return any(all(word == GAP or word in later for word in phrase[1:]) for phrase in verbs)
 
 
 def _ordinary(word: Word, world: World) -> bool:
@@ -94,6 +107,143 @@ def _ordinary(word: Word, world: World) -> bool:
 ORDINARY = frozenset(
     [
         "stable",
+        "chance",
+        "charge",
+        "clear",
+        "clean",
+        "class",
+        "clock",
+        "close",
+        "could",
+        "cross",
+        "cycles",
+        "deal",
+        "dig",
+        "done",
+        "down",
+        "draft",
+        "dumps",
+        "exact",
+        "false",
+        "first",
+        "force",
+        "found",
+        "fresh",
+        "great",
+        "group",
+        "hello",
+        "hours",
+        "keen",
+        "kept",
+        "kind",
+        "later",
+        "least",
+        "left",
+        "level",
+        "light",
+        "list",
+        "local",
+        "look",
+        "loop",
+        "lost",
+        "lucky",
+        "match",
+        "might",
+        "mind",
+        "moved",
+        "night",
+        "other",
+        "paper",
+        "pause",
+        "peak",
+        "phase",
+        "piece",
+        "place",
+        "plain",
+        "plan",
+        "plane",
+        "point",
+        "pool",
+        "price",
+        "print",
+        "prior",
+        "pull",
+        "quick",
+        "quiet",
+        "ready",
+        "relay",
+        "remain",
+        "repeat",
+        "replay",
+        "reply",
+        "reset",
+        "rest",
+        "retest",
+        "return",
+        "reverse",
+        "right",
+        "rough",
+        "round",
+        "route",
+        "rule",
+        "safe",
+        "same",
+        "scan",
+        "score",
+        "search",
+        "sharp",
+        "share",
+        "short",
+        "shown",
+        "since",
+        "size",
+        "sleep",
+        "small",
+        "snap",
+        "solve",
+        "some",
+        "space",
+        "speak",
+        "spell",
+        "stack",
+        "stage",
+        "stand",
+        "stats",
+        "still",
+        "stuck",
+        "style",
+        "sweep",
+        "swipe",
+        "table",
+        "talk",
+        "task",
+        "taste",
+        "tell",
+        "thing",
+        "think",
+        "throw",
+        "times",
+        "touch",
+        "track",
+        "trail",
+        "train",
+        "trick",
+        "truck",
+        "trust",
+        "truth",
+        "under",
+        "until",
+        "valid",
+        "watch",
+        "water",
+        "weight",
+        "where",
+        "while",
+        "white",
+        "whole",
+        "width",
+        "world",
+        "wrong",
         "table",
         "rest",
         "post",
@@ -214,9 +364,24 @@ def split_up(sentence: Sentence, world: World) -> list[Part]:
     inner = {i for hit in strong if hit.size > 1 for i in hit.claimed if i != hit.start}
     starts = {hit.start for hit in strong} - inner
     starts |= _light_starts(sentence, world) - inner
+    starts |= _noun_starts(sentence, world) - inner
     taken = {i for i, role in sentence.roles.items() if role in {"name", "value"}}
     linked = clauses.links(sentence.words, taken)
     return clauses.split(sentence.words, starts, sentence.names, sentence.roles, linked)
+
+
+def _noun_starts(sentence: Sentence, world: World) -> set[int]:
+    """“… and the backups of auth_prod”: a noun with a target of its own, behind another target."""
+    found = set[int]()
+    for hit in sentence.hits:
+        tables = world.grammar.intents[hit.intent].tables() - {"environments"}
+        after = [n for n in sentence.names if max(hit.claimed) < n.start <= max(hit.claimed) + 3]
+        before = [n for n in sentence.names if n.start < hit.start]
+        lead = [sentence.words[i].text for i in range(max(0, hit.start - 2), hit.start)]
+        joined = any(text in clauses.JOINS for text in lead)
+        if hit.role == "noun" and joined and before and any(n.of(table) for n in after for table in tables):
+            found.add(hit.start)
+    return found
 
 
 def _light_starts(sentence: Sentence, world: World) -> set[int]:

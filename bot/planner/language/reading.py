@@ -187,6 +187,9 @@ def _timed(
     """Each wish with its own time; one before all of them, or behind what “and” joins, is everybody's."""
     doubts = [Doubt("time", time.said, "when", time.why) for time in sentence.times if time.kind == "doubt"]
     plain_ = [time for time in sentence.times if time.kind == "at"]
+    aside = [time for time in plain_ if _in_aside(sentence, time, known)]
+    doubts += [Doubt("time", time.said, "when", f"Is “{time.said}” when it shall start?") for time in aside]
+    plain_ = [time for time in plain_ if time not in aside]
     if every:
         return [*wishes], [*doubts, *_recurring(plain_, known, every)]
     spans = [one.part.span for one in known]
@@ -197,7 +200,8 @@ def _timed(
             home = next((n for n, span in enumerate(spans) if span.start >= time.start), len(spans) - 1)
         homes.setdefault(min(home, len(wishes) - 1), []).append(time)
     made = [*wishes]
-    for home, listed in homes.items():
+    for home, said in homes.items():
+        listed = _tonight(said)
         if len({time.words for time in listed}) > 1:
             doubts.append(
                 Doubt("time", " and ".join(time.said for time in listed), "when", "You said two times.")
@@ -207,6 +211,27 @@ def _timed(
     if only > 0 and not any(wish.follows for wish in made[: only + 1]):
         made[0] = replace(made[0], when=made[only].when)
     return made, doubts
+
+
+TELLERS = frozenset("we it they there users customers people everyone everybody he she i traffic".split())
+
+
+def _in_aside(sentence: Sentence, time: Time, known: Sequence[Understood]) -> bool:
+    """“…, we expect more traffic tonight”: a time inside a remark may be of the remark alone."""
+    one = next((one for one in known if time.start in one.part.span and one.intent.changes), None)
+    used = [i for i in ({*one.claimed, *one.facts.used} if one else ()) if i < time.start]
+    open_ = [i for i in range(max(used, default=time.start) + 1, time.start) if not sentence.roles.get(i)]
+    said = [sentence.words[i] for i in open_]
+    split = [n for n, word in enumerate(said) if word.kind == "mark"]
+    told = [word for n, word in enumerate(said) if split and n > split[0] and word.text in TELLERS]
+    return bool(told) and not any(i > time.start for i in ({*one.claimed, *one.facts.used} if one else ()))
+
+
+def _tonight(listed: Sequence[Time]) -> list[Time]:
+    """“tonight in the maintenance window”: the window says the hour of the night."""
+    window = [time for time in listed if time.words.endswith("window")]
+    night = [time for time in listed if time.words == "tonight"]
+    return window if len(window) == 1 and len(window) + len(night) == len(listed) else [*listed]
 
 
 def _recurring(said: Sequence[Time], known: Sequence[Understood], every: Time) -> list[Doubt]:

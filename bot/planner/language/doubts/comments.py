@@ -91,6 +91,7 @@ def _used(sentence: Sentence, one: Understood, world: World) -> set[int]:
     }
     return (
         used
+        | _steered(sentence, one, used)
         | (linked & {*one.part.span} if one.part.strong else set())
         | clauses.opening(sentence.words)
         | lead
@@ -100,6 +101,29 @@ def _used(sentence: Sentence, one: Understood, world: World) -> set[int]:
             if sentence.words[i].bare in {w for t in tables for w in world.vocabulary.kinds.get(t, ())}
         }
     )
+
+
+STEERS = frozenset({"up", "down", "out", "over", "hoch", "runter", "herunter"})
+PAIR = frozenset({"both", "beide", "beiden", "ambos", "ambas"})
+
+
+def _steered(sentence: Sentence, one: Understood, used: set[int]) -> set[int]:
+    """“down to 10” leads to a value; “both X and Y” counts the two that are named."""
+    words, span = sentence.words, one.part.span
+    leads = {i for i in span if words[i].text in STEERS and i + 2 in used and words[i + 1].text in {"to", "auf"}}
+    pairs = {i for i in span if words[i].text in PAIR and _named_twice(sentence, i)}
+    return leads | pairs
+
+
+def _named_twice(sentence: Sentence, index: int) -> bool:
+    """Whether two things of a kind stand right behind: “both auth_prod and orders_prod”."""
+    said = [name for name in sentence.names if name.start < index and not name.of(ENVIRONMENTS)]
+    if len({name.said for name in said}) == 2 and sentence.words[index + 1 : index + 2]:
+        return True  # “scale X … and restart Y, both in production”
+    later = [name for name in sentence.names if name.start > index][:2]
+    tables = [{m.table for m in name.meanings if m.table != ENVIRONMENTS} for name in later]
+    near = len(later) == 2 and later[1].start - index <= 6
+    return near and bool(tables[0] & tables[1])
 
 
 def _consistent(sentence: Sentence, one: Understood, name: Name, world: World) -> bool:
@@ -119,7 +143,7 @@ def _consistent(sentence: Sentence, one: Understood, name: Name, world: World) -
 
 def _verbs_left(sentence: Sentence, one: Understood, world: World) -> list[Doubt]:
     """A name or a verb in a changing clause that nothing has used: a second target, or a second wish."""
-    used = _used(sentence, one, world)
+    used = _used(sentence, one, world) | _phrased(sentence, one)
     found = []
     for name in sentence.names:
         inside = name.start in one.part.span and not used & {*range(name.start, name.end)}
@@ -150,6 +174,12 @@ def _verbs_left(sentence: Sentence, one: Understood, world: World) -> list[Doubt
     return found
 
 
+def _phrased(sentence: Sentence, one: Understood) -> set[int]:
+    """“the release notes” are no release: words of a phrase that means nothing here."""
+    found = says(sentence.words, one.part.span, one.intent.about)
+    return {i for span in found if len(span) > 1 for i in span}
+
+
 def _quiet(sentence: Sentence, hit: Hit) -> bool:
     return any(sentence.roles.get(i) in {"polite", "reason", "name", "time"} for i in hit.claimed)
 
@@ -169,10 +199,54 @@ def _read_leftovers(sentence: Sentence, one: Understood, world: World) -> leftov
         if i < one.verb
         and (sentence.words[i].text in said.frames or not (loose or _ushers(sentence.words[i], said)))
     ]
+    odd = [i for i in open_[:1] if not _ushers(sentence.words[i], said)]
+    frame = frame or [i for i in odd if loose and _orders(sentence, one, i)]
     doubts = [Doubt("frame", leftovers.phrase_at(clause, frame[0]))] if frame and not one.question else []
     doubts += [] if one.question or one.form != "base" else [*_bound(sentence, clause, one, open_, world)]
     doubts += [] if one.question else _changes_left(sentence, one, world)
+    doubts += _second_wish(sentence, clause, open_, world)
+    doubts += _joined_names(sentence, one, world)
     return leftovers.Judged(tuple(doubts), (*leftovers.quoted(sentence.words, open_, world.vocabulary),))
+
+
+def _orders(sentence: Sentence, one: Understood, index: int) -> bool:
+    """“configure an alert for …”: an unknown verb with an object is no report of trouble."""
+    before = [i for i in range(one.part.span.start, index) if sentence.roles.get(i) != "polite"]
+    word, after = sentence.words[index], sentence.words[index + 1 : index + 2]
+    told = word.text.endswith(("ing", "ed", "s")) or not word.text.isalpha()
+    return not before and not told and bool(after) and after[0].text in leftovers.DETERMINERS
+
+
+DOING = frozenset(
+    "take make create do run perform start trigger produce store generate set change put then afterwards".split()
+)
+
+
+def _second_wish(sentence: Sentence, clause: Clause, open_: Sequence[int], world: World) -> list[Doubt]:
+    """“list the backups and take a new one”: a wish that was not read, joined to one that only looks."""
+    joins = clauses.JOINS | clauses.STRONG
+    odd = [i for i in open_ if i - 1 in clause.span and sentence.words[i - 1].text in joins]
+    wishes = [i for i in odd if sentence.words[i].text in DOING]
+    return [Doubt("verb", leftovers.phrase_at(clause, wishes[0]))] if wishes and "argument" in world.rules else []
+
+
+def _joined_names(sentence: Sentence, one: Understood, world: World) -> list[Doubt]:
+    """“… and the backups of auth_prod”: a second thing, joined, that the read has not taken."""
+    found = []
+    for name in sentence.names:
+        inside = name.start in one.part.span and not one.facts.used & {*range(name.start, name.end)}
+        real = [m for m in name.meanings if m.table != ENVIRONMENTS and not m.table.startswith("=")]
+        place = name.start - 1
+        while place > one.part.span.start and not sentence.roles.get(place) and (
+            sentence.words[place].bare in world.vocabulary.small - clauses.JOINS
+            or any(place in hit.claimed for hit in sentence.hits if hit.role == "noun")
+        ):  # fmt: skip
+            place -= 1
+        joined = sentence.words[place].text in clauses.JOINS | {"or", "oder", "o"}
+        plainly = sentence.words[name.start].text in world.vocabulary.small
+        if inside and real and joined and not plainly and place > one.part.span.start:
+            found.append(Doubt("target", name.said, why=f"I do not know what “{name.said}” means here."))
+    return found[:1]
 
 
 def _changes_left(sentence: Sentence, one: Understood, world: World) -> list[Doubt]:
@@ -209,7 +283,8 @@ def _bound(
     tied = [
         i
         for i in open_
-        if i > one.verb + 1 and (sentence.words[i].text in UNTIL or condition.at(sentence.words, i))
+        if one.verb + 1 < i < clause.span.stop - 1
+        and (sentence.words[i].text in UNTIL or condition.at(sentence.words, i))
     ]
     return (
         [Doubt("condition", leftovers.phrase_at(clause, tied[0]))] if tied and "risk" in world.rules else []
@@ -222,7 +297,8 @@ def _between(
     """A stretch that asks for nothing itself: a comment, unless it carries risk beside a change."""
     about = {i for one in known for span in says(sentence.words, part.span, one.intent.about) for i in span}
     open_ = [i for i in leftovers.open_words(clause, about) if sentence.words[i].kind != "mark"]
-    doubts: list[Doubt] = []
+    doubts = [] if changing else _second_wish(sentence, clause, open_, world)
+    doubts += _unread_verb(sentence, part, world) if len(known) > 0 else []
     if changing:
         for index in clause.span:
             free = sentence.roles.get(index) in {"name"} or index in open_
@@ -253,15 +329,32 @@ def _between(
     return leftovers.Judged(tuple(doubts), (*leftovers.quoted(sentence.words, open_, world.vocabulary),))
 
 
+def _unread_verb(sentence: Sentence, part: Part, world: World) -> list[Doubt]:
+    """“run the full and the smoke tests”: a clause that begins with a verb of doing, and was not read."""
+    for hit in sentence.hits:
+        intent = world.grammar.intents[hit.intent]
+        works = intent.changes or not intent.asks.looks
+        begins = hit.start in part.span and all(
+            sentence.roles.get(i) in {"polite", "mention", "emoji", "time"}
+            or sentence.words[i].text in clauses.JOINS | clauses.STRONG
+            for i in range(part.span.start, hit.start)
+        )
+        if works and begins and (hit.role, hit.form) == ("verb", "base") and not _quiet(sentence, hit):
+            return [Doubt("verb", leftovers.phrase_at(sentence.clause(part.span), hit.start))]
+    return []
+
+
 def _joined(
     sentence: Sentence, clause: Clause, open_: Sequence[int], known: Sequence[Understood], world: World
 ) -> list[Doubt]:
     """“… and tell marketing”: a second wish in the same sentence that was not read."""
     start = clause.span.start
     behind = start > 0 and start > min(one.part.span.start for one in known)
-    same = behind and sentence.words[start - 1].text not in clauses.ENDS
+    same = behind and sentence.words[start - 1].text not in clauses.ENDS - {";"}
     odd = [i for i in open_ if sentence.words[i].bare not in world.vocabulary.small]
-    led = sentence.words[start].text in clauses.JOINS | clauses.STRONG
+    led = behind and (
+        sentence.words[start].text in clauses.JOINS | clauses.STRONG or sentence.words[start - 1].text == ";"
+    )
     unread = same and led and odd and "argument" in world.rules
     return [Doubt("argument", leftovers.phrase_at(clause, odd[0]))] if unread else []
 

@@ -75,6 +75,8 @@ def _told(sentence: Sentence, one: Understood) -> bool:
     inside = {sentence.words[i].text for i in one.part.span if i not in one.claimed}
     if one.form == "base" and _was(sentence, one):
         return True
+    if one.form == "ed" and before[-1:] and sentence.roles.get(one.core - 1) == "polite":
+        return False  # “I'd appreciate it if you restarted …”
     if (
         one.form == "ed"
         and before[-1:]

@@ -2,10 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from bot.planner.language.lexicon.courtesies import courtesies
+from bot.planner.language.lexicon.courtesies import closed, courtesies
 from bot.planner.language.lexicon.vocabulary import Vocabulary
 from bot.planner.language.lexicon.words import Word, phrases, words_of
 from bot.untrusted import inert
@@ -142,22 +142,45 @@ def _lined(text: str) -> tuple[Word, ...]:
     )
 
 
-def courtesy(words: Sequence[Word], taken: Mapping[int, str], vocabulary: Vocabulary) -> dict[int, str]:
+def courtesy(
+    words: Sequence[Word], taken: Mapping[int, str], vocabulary: Vocabulary, begins: Collection[str] = ()
+) -> dict[int, str]:
     """The role of each word that only decorates: polite, mention, ticket, emoji, reason."""
     roles: dict[int, str] = {}
     for index, word in enumerate(words):
         if index not in taken and (role := _lone(words, index, word, vocabulary)):
             roles[index] = role
     roles |= _pointed(words, roles)
-    risky = [span for known in vocabulary.risk.values() for span in phrases(words, known)]
-    for start, end in phrases(words, vocabulary.polite):
-        inside = any(first <= start and end <= last and last - first > end - start for first, last in risky)
-        if not inside and not any(index in taken for index in range(start, end)):
-            roles |= dict.fromkeys(range(start, end), "polite")
-    roles |= courtesies(words, taken)
+    roles |= _polite(words, roles, taken, vocabulary, begins)
     roles |= _signed(words, roles, taken, vocabulary)
     kept = {index: role for index, role in roles.items() if role in {"mention", "ticket", "emoji"}}
     return roles | _reasons(words, taken, vocabulary) | kept
+
+
+def _polite(
+    words: Sequence[Word],
+    roles: Mapping[int, str],
+    taken: Mapping[int, str],
+    vocabulary: Vocabulary,
+    begins: Collection[str],
+) -> dict[int, str]:
+    """Courtesy, listed or built; one that begins with “if” only where nothing hangs on it."""
+    risky = [span for known in vocabulary.risk.values() for span in phrases(words, known)]
+    listed = [
+        range(start, end)
+        for start, end in phrases(words, vocabulary.polite)
+        if not any(first <= start and end <= last and last - first > end - start for first, last in risky)
+        and not any(index in taken for index in range(start, end))
+    ]
+    spans = [*listed, *courtesies(words, taken)]
+    made = {i: "polite" for span in spans for i in span}
+    between = [i for i, word in enumerate(words) if word.text in {"&", "and", "+", "n"}]
+    made |= {i: "polite" for i in between if made.get(i - 1) == made.get(i + 1) == "polite"}
+    for span in spans:
+        others = {i: role for i, role in (made | dict(roles)).items() if i not in span}
+        if not closed(words, span, others, begins):
+            made = {i: role for i, role in made.items() if i not in span}
+    return made
 
 
 SIGNED = 3  # words of a name at the end

@@ -44,11 +44,11 @@ AUXILIARY = frozenset({"do", "have", "don't", "does", "did"})
 
 MODAL = frozenset(
     f"{modal} {who}"
-    for modal in ("can", "could", "would", "will", "may")
-    for who in ("you", "u", "someone", "somebody", "anyone", "anybody")
+    for modal in ("can", "could", "would", "will", "may", "might", "do", "have")
+    for who in ("you", "u", "someone", "somebody", "anyone", "anybody", "one", "any", "y'all", "sb", "smb")
 ) | frozenset(
     split(
-        "can we, could we, would we, can i, could i, may i, let's, would it, is it, you could, "
+        "can we, could we, would we, might we, might i, can i, could i, may i, let's, would it, is it, you could, "
         "any chance, be able, who can"
     )
 )
@@ -58,6 +58,8 @@ def asks_something(sentence: Sentence, part: Part, parts: Sequence[Part], world:
     """Whether a clause asks: by its first word, or by its sentence's mark. “Can you …?” is a wish."""
     words = [i for i in part.span if sentence.words[i].kind != "mark"]
     polite = [i for i in words if sentence.roles.get(i) == "polite" and _modal(sentence.words, i)]
+    if _wants_to_know(sentence, words):
+        return True
     later = [one for one in parts if one.span.start >= part.span.start]
     mark = next((one.ends for one in later if one.ends), "")
     if polite or any(_modal_before(sentence, part, parts)):
@@ -69,6 +71,24 @@ def asks_something(sentence: Sentence, part: Part, parts: Sequence[Part], world:
     if first >= 0 and _asks(sentence.words, first):
         return mark == "?" or not _bound(sentence, part, first, world)
     return mark == "?"
+
+
+KNOWING = frozenset(
+    split("know, knows, tell, wonder, wondering, curious, see, explain, clarify, understand, remember, learn, sure")
+)
+INDIRECT = frozenset(split("what, what's, which, how, how's, when, where, who, whether, if"))
+
+
+def _wants_to_know(sentence: Sentence, words: Sequence[int]) -> bool:
+    """“I'd like to know how … is doing”: a question inside a wish, before anything else was said."""
+    for place, index in enumerate(words[:-1]):
+        if sentence.roles.get(index) in {"name", "value"}:
+            return False
+        follow = [sentence.words[i].text for i in words[place + 1 : place + 4]]
+        follow = [text for text in follow if text not in {"me", "us", "out"}]
+        if sentence.words[index].text in KNOWING and follow and follow[0] in INDIRECT:
+            return True
+    return False
 
 
 def _bound(sentence: Sentence, part: Part, first: int, world: World) -> bool:

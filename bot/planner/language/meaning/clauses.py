@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.planner.language.lexicon.names import Name
 from bot.planner.language.lexicon.words import Word
@@ -21,6 +21,10 @@ STRONG = frozenset(
         "subsequently",
         "thereafter",
         "next",
+        "finally",
+        "lastly",
+        "schließlich",
+        "finalmente",
     }
 )
 JOINS = frozenset({"and", "&", "+", "plus", ",", "und", "y", "e", "also"})
@@ -47,17 +51,25 @@ SKIP = frozenset(
         "el",
         "von",
         "both",
+        "as",
+        "well",
     }
 )
+THAT = (
+    r"(?:they|these|those|it|that|this|all|all of (?:them|that|it)|everything|both|nothing breaks|"
+    r"(?:the |all |that |this |all the )?(?:\w+ )?(?:tests?|suite|check|checks|backup|copy|run|dump|snapshot|result|results))"
+)
+WENT = (
+    r"(?:pass(?:es|ed)?|succeeds?|succeeded|works?(?: out)?|worked(?: out)?|goes? well|went well|goes? through|went through|"
+    r"completes?|completed|finish(?:es|ed)?|looks? (?:all )?(?:good|fine|ok|okay|green)|pasan|funcionan|"
+    r"(?:(?:is|are|was|were|comes?(?: back| out| up)?|came(?: back| out| up)?|turns?(?: out)?|stays?|runs?) )?(?:all )?"
+    r"(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete|clean|passing|in place|there)|"
+    r"(?:have|has) (?:all )?(?:passed|succeeded|finished|completed|worked|run|gone through|gone well))"
+)
 PASSING = re.compile(
-    r"(?:and |, )?(?:if|once|when|after|as soon as|wenn|si|cuando) (?:all |both )?(?:(?:they|these|"
-    r"those|it|that|this|all|everything|(?:the |all )?(?:\w+ )?(?:tests?|suite|check|checks|"
-    r"backup))"
-    r" (?:all )?(?:pass(?:es|ed)?|succeeds?|succeeded|works?|worked|(?:is|are|was|were) (?:all "
-    r")?(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete)|(?:have|has) "
-    r"(?:passed|succeeded|finished|completed)|goes? well|looks? (?:good|fine)|completes?|"
-    r"finish(?:es)?|pasan|funcionan)"
-    r"|green|successful|ok|okay|done|that works|passing|erfolgreich)(?= |$)"
+    r"(?:(?:and|,|but|then|only) )*(?:if|once|when|after|as soon as|provided(?: that)?|assuming(?: that)?|as long as|"
+    rf"given(?: that)?|sobald|falls|wenn|si|cuando) (?:(?:all |both )?{THAT}(?:'re|'s|'ve)? (?:all )?{WENT}"
+    r"|green|successful|ok|okay|done|that works|passing|erfolgreich|all good|all green|all is well|all goes well)(?: ,)?(?= |$)"
     r"|(?:and )?(?:on success|upon success|followed by|after that|after this|once done|when done|"
     r"as well as|and after that|and afterwards)(?= |$)"
 )
@@ -125,7 +137,16 @@ def split(
             parts.append(Part(range(start, index), strong))
             start, strong = index, kind == "strong"
     parts.append(Part(range(start, len(words)), strong))
-    return [part for part in parts if any(words[i].kind != "mark" for i in part.span)]
+    kept = [part for part in parts if any(words[i].kind != "mark" for i in part.span)]
+    return [_bound_back(words, part, kept[n - 1] if n else None, linked) for n, part in enumerate(kept)]
+
+
+def _bound_back(words: Sequence[Word], part: Part, before: Part | None, linked: Collection[int]) -> Part:
+    """“run the tests and deploy … if they succeed”: said behind the wish that waits."""
+    said = [i for i in part.span if words[i].kind != "mark"]
+    opens = words[part.span.start].text in JOINS | STRONG
+    tied = before and not before.ends and opens and said[-1] in linked
+    return replace(part, strong=True) if tied else part
 
 
 def _breaks(
@@ -142,6 +163,8 @@ def _breaks(
     if roles.get(index) in {"name", "value", "time"}:
         return ""
     goes_on = _begins(words, index, verbs, roles, linked) or _second(index, start, words, names, roles)
+    if index in linked and index - 1 in linked and word.text in JOINS:
+        return ""
     if (index in linked and index - 1 not in linked) or word.text in STRONG:
         return "strong" if goes_on else ""
     if word.text not in JOINS or (words[index - 1].text in JOINS and index - 1 > start) or not goes_on:

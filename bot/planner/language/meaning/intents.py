@@ -10,7 +10,7 @@ from bot.planner.runbooks.asks import Asks
 from bot.planner.runbooks.slots import Slot
 
 VERB, WORD_MORE, FRONT, NOUN, TROUBLE = 3.0, 0.8, 0.5, 1.6, 1.8
-LOOSE, ENTITY, MISSING, MISSING_TARGET, FOREIGN, BY_NAME = 1.5, 0.7, 0.5, 1.1, 0.9, 1.9
+LOOSE, ENTITY, MISSING, MISSING_TARGET, FOREIGN, BY_NAME = 2.2, 0.7, 0.5, 1.1, 0.9, 1.9
 WIDEST = 14  # words in a gap
 FLOOR = 1.2
 TIE = 0.25

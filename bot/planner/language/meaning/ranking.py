@@ -72,8 +72,10 @@ def understand(
     found: list[Understood | None] = []
     scores: dict[str, float] = {}
     asked = {part.span.start: asks_something(sentence, part, parts, world) for part in parts}
-    for part in parts:
+    for said in parts:
         before = next((one for one in reversed(found) if one), None)
+        # “Merge the PR. If it's done, …”: it hangs on something that was not read, so it is no “then”
+        part = replace(said, strong=said.strong and (not found or found[-1] is not None))
         ranked = rank(sentence, part, asked[part.span.start], world)
         for intent, score, *_ in ranked:
             scores[intent.id] = max(score, scores.get(intent.id, 0.0))
@@ -103,6 +105,7 @@ def rank(sentence: Sentence, part: Part, question: bool, world: World) -> list[R
     spoken = [_as_noun(sentence, hit, world) if nounlike(sentence, hit) else hit for hit in here]
     spoken = [hit for hit in spoken if not nounlike(sentence, hit)]
     spoken = [hit for hit in spoken if question or not _asking_phrase(sentence, hit)]
+    spoken = [hit for hit in spoken if not _plural(hit, world)]
     ours = [hit for hit in spoken if not all(sentence.roles.get(i) == "reason" for i in hit.claimed)]
     if _spoken_of(sentence, part) or any(_reported(sentence, part, hit, question) for hit in ours):
         return []
@@ -117,6 +120,11 @@ def rank(sentence: Sentence, part: Part, question: bool, world: World) -> list[R
     if not question and any(_plainly_changes(sentence, part, hit, world) for hit in ours):
         made = [one for one in made if not _only_looks(one)]
     return sorted(made, key=lambda one: (-one[1], one[0].id))
+
+
+def _plural(hit: Hit, world: World) -> bool:
+    """“backups auth_prod”, “restarts of checkout”: nobody asks for a change in the third person."""
+    return hit.role == "verb" and hit.form == "s" and world.grammar.intents[hit.intent].changes
 
 
 def _asking_phrase(sentence: Sentence, hit: Hit) -> bool:
@@ -190,8 +198,8 @@ def _scored(
 ) -> Ranked | None:
     clause = sentence.clause(part.span)
     facts = values.facts(clause, intent.slots, world.config, world.lexicon, world.vocabulary)
-    wanted = says(sentence.words, part.span, intent.requires)
-    if (intent.requires and not wanted) or _makes_one(sentence, part, intent, wanted, question, world):
+    wanted = says(sentence.words, _reach(sentence, part, facts), intent.requires)
+    if (intent.requires and not wanted and not _named_alone(intent, facts, world)) or _makes_one(sentence, part, intent, wanted, question, world):
         return None
     best = max(
         (_weight(sentence, part, intent, hit, facts, question, world) for hit in ours),
@@ -201,13 +209,17 @@ def _scored(
     score, hit, claimed = best
     if hit is None and intent.asks.by_name and facts.values:
         said = {i for i in facts.used if i in part.span}
-        if (question or _asks_to_see(sentence, part, world)) and _alluded(
+        shown = question or _asks_to_see(sentence, part, world) or _only_named(sentence, part, facts, world)
+        if shown and _alluded(
             sentence, part, intent, facts, world
         ):
             score, hit, claimed = BY_NAME, Hit(intent.id, "noun", frozenset(said)), frozenset(said)
     if hit is None or score <= 0:
         return None
+    if hit.role == "loose":  # “needs to go to production”: all of them say the same
+        claimed |= {i for one in ours if one.role == "loose" for i in one.claimed}
     about = says(sentence.words, part.span, {*intent.about, *intent.nouns, *intent.requires})
+    about = [span for span in about if not _commented(sentence, span, hit, facts)]
     known = {i for span in about for i in span}
     carried = facts.used | claimed
     claimed |= {i for span in about if _lifted(sentence, part, span, known, carried, world) for i in span}
@@ -218,6 +230,29 @@ def _scored(
         frozenset(claimed),
         facts,
     )
+
+
+def _reach(sentence: Sentence, part: Part, facts: Facts) -> range:
+    """“run the full and the smoke tests”: behind a target, the noun may come with the next one."""
+    stop = part.span.stop
+    joined = stop < len(sentence.words) and sentence.words[stop].text in clauses.JOINS
+    last = max(facts.used, default=-1) == stop - 1
+    return range(part.span.start, min(stop + 5, len(sentence.words))) if joined and last else part.span
+
+
+def _named_alone(intent: Intent, facts: Facts, world: World) -> bool:
+    """“run smoke”: the exact name of a thing that no other runbook takes."""
+    small = world.vocabulary.small
+    exact = {n: value for n, value in facts.values.items() if value.how == "exact" and value.said not in small}
+    tables = {intent.slots[n].inventory for n in exact}
+    others = [one for one in world.grammar.intents.values() if one.id != intent.id]
+    return any(table and not any(table in one.tables() for one in others) for table in tables)
+
+
+def _commented(sentence: Sentence, span: frozenset[int], hit: Hit, facts: Facts) -> bool:
+    """“… - see the release notes”: behind a dash or a bracket, with no fact of the wish behind it."""
+    marks = {sentence.words[i].text for i in range(max(hit.claimed), min(span))}
+    return bool(marks & {"-", "–", "—", "("}) and not any(i > max(span) for i in facts.used)
 
 
 def _lifted(
@@ -281,13 +316,20 @@ def _weight(
         )
     if hit.role == "loose":
         said = {*facts.values, *(doubt.field for doubt in facts.doubts)}
-        whole = all(name in said for name in intent.needs())
+        whole = all(name in said for name in intent.needs()) or _own_name(intent, facts, world)
         return (LOOSE + more + front, hit, hit.claimed) if whole else (0.0, None, frozenset())
     light = _light(sentence, part, hit, intent, question, world)
     if light:
         front = FRONT if _front(sentence, part, min(hit.start, min(light))) else 0.0
         return VERB - BY_NOUN + more + front, replace(hit, claimed=hit.claimed | light), hit.claimed | light
     return (TROUBLE if intent.trouble else NOUN) + more / 2 + front, hit, hit.claimed
+
+
+def _own_name(intent: Intent, facts: Facts, world: World) -> bool:
+    """“run migrate-auth”: the exact name of a thing that only this runbook changes anything with."""
+    tables = {intent.slots[n].inventory for n, value in facts.values.items() if value.how == "exact"}
+    others = [one for one in world.grammar.intents.values() if one.changes and one.id != intent.id]
+    return any(table and not any(table in one.tables() for one in others) for table in tables)
 
 
 def _passive(sentence: Sentence, part: Part, hit: Hit) -> bool:
@@ -330,6 +372,16 @@ def _asks_to_see(sentence: Sentence, part: Part, world: World) -> bool:
         world.vocabulary.asking.at(sentence.words, i) or sentence.words[i].text in {"run", "execute"}
         for i in part.span
         if sentence.roles.get(i) != "name"
+    )
+
+
+def _only_named(sentence: Sentence, part: Part, facts: Facts, world: World) -> bool:
+    """“disk-usage please”: the exact name of a read, and nothing else."""
+    exact = all(value.how == "exact" for value in facts.values.values())
+    return exact and all(
+        i in facts.used or sentence.roles.get(i) in {"polite", "mention", "emoji"} or word.kind == "mark"
+        for i in part.span
+        for word in [sentence.words[i]]
     )
 
 

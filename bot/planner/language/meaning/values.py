@@ -117,6 +117,8 @@ def facts(
             found = [one for one in found if not used & {*one[1]}][
                 : 1 if len([s for s in slots.values() if _free(s)]) > 1 else None
             ]
+        found, leave = _left_behind(slot, clause, found)
+        used |= leave
         meant = {value.meant for value, _ in found}
         if len(meant) > 1:
             said = " and ".join(dict.fromkeys(value.said for value, _ in found))
@@ -133,6 +135,18 @@ def facts(
             values[name] = Value(clause.words[index].text, meaning.name, meaning.how)
             used.add(index)
     return Facts(values, frozenset(used), tuple(doubts), guesses)
+
+
+def _left_behind(
+    slot: Slot, clause: Clause, found: list[tuple[Value, range]]
+) -> tuple[list[tuple[Value, range]], set[int]]:
+    """“promote … from staging to production”: where it comes from is no second place to go."""
+    if slot.inventory != ENVIRONMENTS:
+        return found, set()
+    away = [one for one in found if clause.words[one[1].start - 1].text in {"from", "aus", "von", "desde"}]
+    into = [one for one in found if clause.words[one[1].start - 1].text in {"to", "into", "in", "on", "onto"}]
+    kept = [one for one in found if one not in away] if into and away else found
+    return kept, {i for one in found if one not in kept for i in range(one[1].start - 1, one[1].stop)}
 
 
 def _free(slot: Slot) -> bool:
@@ -237,10 +251,14 @@ def _led(clause: Clause, index: int, after: Sequence[str]) -> bool:
 
 
 def _number(slot: Slot, clause: Clause, index: int, word: Word) -> tuple[Value, range] | None:
+    times = re.fullmatch(r"x(\d+)|(\d+)x", word.text)
     digits = word.text if word.text.isdigit() else SPELLED.get(word.text, "")
+    digits = (times[1] or times[2]) if times else digits
     if not digits or len(digits) > 6:
         return None
-    behind = index + 1 < clause.span.stop and clause.words[index + 1].bare in slot.before
+    after = next((i for i in range(index + 1, clause.span.stop) if clause.roles.get(i) != "name"), index)
+    behind = after == index + 1 and clause.words[after].bare in slot.before
+    apart = index + 1 < after < index + 4 and clause.words[after].bare in slot.before
     if (
         not behind
         and index + 2 < clause.span.stop
@@ -249,7 +267,8 @@ def _number(slot: Slot, clause: Clause, index: int, word: Word) -> tuple[Value, 
         behind = clause.words[index + 2].bare in slot.before
     led = bool(slot.after) and _led(clause, index, slot.after)
     free = not slot.after and not slot.before
-    return (Value(word.said, digits), range(index, index + 1 + behind)) if behind or led or free else None
+    taken = behind or led or free or apart or (times and slot.before)
+    return (Value(word.said, digits), range(index, index + 1 + behind)) if taken else None
 
 
 def _percent(slot: Slot, clause: Clause, index: int, word: Word) -> tuple[Value, range] | None:

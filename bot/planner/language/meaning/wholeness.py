@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bot.planner.language.document import Sentence, Understood, World
+from bot.planner.language.lexicon.names import version
 from bot.planner.language.lexicon.plain import Doubt
 from bot.planner.language.meaning.ranking import IT
 from bot.planner.language.meaning.values import Facts, Value
@@ -57,7 +58,7 @@ def _taken_over(
         found = shared.get(ENVIRONMENTS if slot.inventory == ENVIRONMENTS else f"={name}")
         return found if found and found.meant in allowed else None
     if not slot.inventory:
-        return None
+        return _said_of_it(sentence, one) if slot.kind == "version" else None
     said = {word.text for word in sentence.words[one.part.span.start : one.part.span.stop]}
     if (
         slot.inventory in last
@@ -65,12 +66,29 @@ def _taken_over(
         and last[slot.inventory].meant in allowed
     ):
         return replace(last[slot.inventory], how="inherited")
+    if only := _only_said(sentence, one, slot.inventory, allowed):
+        return only
     if fact := _fact(sentence, one, slot.inventory, last, world):
         return fact
     unnamed = (
         not any(_unknown_word(sentence, one, i, world) for i in one.part.span) and not one.intent.asks.by_name
     )
     return Value("", allowed[0], "default") if len(allowed) == 1 and unnamed else None
+
+
+def _said_of_it(sentence: Sentence, one: Understood) -> Value | None:
+    """“checkout 3.0.2 is ready, deploy it”: the one version that was said at all."""
+    words = {sentence.words[i].text for i in one.part.span}
+    found = [i for i, role in sentence.roles.items() if role == "value" and i < one.part.span.start]
+    text = version(sentence.words[found[0]]) if len(found) == 1 and words & IT else ""
+    return Value(text, text, "inherited") if text else None
+
+
+def _only_said(sentence: Sentence, one: Understood, table: str, allowed: Sequence[str]) -> Value | None:
+    """“Alerts for checkout. What's going on?”: what is read is the one thing that was named at all."""
+    found = [(name.said, m.name) for name in sentence.names if (m := name.of(table)) and m.name in allowed]
+    single = not one.intent.changes and len({meant for _, meant in found}) == 1
+    return Value(found[0][0], found[0][1], "inherited") if single else None
 
 
 def _unknown_word(sentence: Sentence, one: Understood, index: int, world: World) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 
-from bot.planner.language.times.patterns import DAYS, RELATIVE, UNIT
+from bot.planner.language.times.patterns import DAYS, RELATIVE, SPOKEN, UNIT
 
 
 def english(said: str) -> str:
@@ -10,6 +10,7 @@ def english(said: str) -> str:
     text = f" {said} "
     if re.search(r" (?:next|nächsten|próximo) ", text):
         return said.strip()  # may be either week: the judge asks
+    text = _spoken(text)
     text = re.sub(r" (\d{1,2})(?::(\d{2}))? uhr ", lambda f: f" {int(f[1]):02}:{f[2] or '00'} ", text)
     text = re.sub(r" (\d{1,2}) de la (?:mañana|manana|madrugada) ", r" \1am ", text)
     text = re.sub(r" (\d{1,2}) de la (?:tarde|noche) ", r" \1pm ", text)
@@ -21,7 +22,7 @@ def english(said: str) -> str:
     for said_day, name in sorted({**RELATIVE, **DAYS}.items(), key=lambda pair: -len(pair[0])):
         text = re.sub(rf" {said_day} ", f" {name} ", text)
     text = re.sub(r"(?<= )(?:@|um|a las|a la|around|starting at|starting|ab|by the time of)(?= )", "at", text)
-    text = re.sub(r"(?<= )from (?!\S+ (?:to|until|till) )", "at ", text)
+    text = re.sub(r"(?<= )from (?!now )(?!\S+ (?:to|until|till) )", "at ", text)
     text = re.sub(r"(?<= )(tomorrow|\w+day) morning(?= (?:at )?\d+(?::\d\d)?am )", r"\1", text)
     text = re.sub(r"(?<= )(tomorrow|\w+day) (?:afternoon|evening)(?= (?:at )?\d+(?::\d\d)?pm )", r"\1", text)
     text = re.sub(
@@ -36,6 +37,21 @@ def english(said: str) -> str:
     text = re.sub(r"(?<= )(\d{4}-\d{2}-\d{2}) at ", r"\1 ", text)
     text = _later(text)
     return _ordered(" ".join(text.replace(" , ", " ").split()))
+
+
+PAST = {"half past": 30, "quarter past": 15, "quarter to": -15}
+
+
+def _spoken(text: str) -> str:
+    """“half past five pm” is 5:30pm."""
+    numbers = {word: str(n) for n, word in enumerate(SPOKEN.split("|"), start=1)}
+    text = re.sub(rf" ({SPOKEN}) (am|pm) ", lambda f: f" {numbers[f[1]]}{f[2]} ", text)
+    return re.sub(r" (half past|quarter past|quarter to) (\d{1,2})(am|pm) ", _shifted, text)
+
+
+def _shifted(found: re.Match[str]) -> str:
+    minutes = (int(found[2]) % 12 + 12 * (found[3] == "pm")) * 60 + PAST[found[1]]
+    return f" {minutes // 60 % 24:02}:{minutes % 60:02} "
 
 
 def _later(text: str) -> str:

@@ -1,8 +1,10 @@
 """How people say clocks, days, dates and stretches of time, as patterns over a line of words."""
 
 CLOCK = r"(?:\d{1,2}(?::\d{2})?(?:am|pm)|\d{1,2}:\d{2}z?|noon|midnight)"
+SPOKEN = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 HALF = (
-    r"(?:\d{1,2} in the (?:morning|afternoon|evening)|\d{1,2} at night|\d{1,2} o'clock(?: in the "
+    rf"(?:(?:half past|quarter past|quarter to) (?:\d{{1,2}}(?:am|pm)|(?:{SPOKEN}) (?:am|pm))|(?:{SPOKEN}) (?:am|pm)|"
+    r"\d{1,2} in the (?:morning|afternoon|evening)|\d{1,2} at night|\d{1,2} o'clock(?: in the "
     r"(?:morning|afternoon|evening))?)"
 )
 UHR = (

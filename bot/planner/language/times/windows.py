@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from bot.planner.language.times.moment import Time
 
 DAYS = "tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
-INTO = "(?:in|during|within|inside|at|for|on|im|während|en|durante|until|till)"
+INTO = "(?:when|once|as soon as|in|during|within|inside|at|for|on|im|während|en|durante|until|till)"
 WHICH = "(?:the|our|next|coming|upcoming|dem|das|nächsten|la|el|próxima|tonight's|first)"
 Found = Callable[[str], list[tuple[re.Match[str], Time]]]
 
@@ -18,7 +18,7 @@ def windows(names: Sequence[str]) -> Found:
         rf"(?<!\S)(?:{lead}(?:(?P<name>{listed}) (?:maintenance )?(?:window|wartungsfenster)"
         rf"|(?:(?:maintenance|change|deploy|deployment|release) )?window(?: (?P<named>{listed}))?"
         rf"|wartungsfenster|ventana(?: de mantenimiento)?(?: (?P<es>{listed}))?)"
-        rf"|(?:in|during|within) the (?P<bare>{listed}))(?= |$)"
+        rf"|(?:in|during|within) the (?P<bare>{listed}))(?: (?:opens|starts|begins|is open|has opened))?(?= |$)"
     )
 
     def found(line: str) -> list[tuple[re.Match[str], Time]]:
