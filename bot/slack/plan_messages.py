@@ -97,6 +97,7 @@ class PlanMessages:
         text, blocks = card(
             view, now, workers=bool(self.store.processes("workers")), site=self.site, on_call=self.on_call,
             planner=self.guides, plainness=self.store.plainness(view.team), board=self.tickets.page(view.id),
+            thinking=self.store.thought_of(view.id),
         )  # fmt: skip
         again = redrawn_at(view, now) if view.state == PlanState.approved else None
         self.posting.post(message, view.thread, text, blocks, again_at=again)

@@ -150,7 +150,9 @@ class FakeModel:
             return
         handler.send_response(reply.status)
         given = {"content-type": "application/json", "request-id": "req_1", "connection": "close"}
-        length = {} if "text/event-stream" in reply.headers.values() else {"content-length": str(len(reply.body))}
+        length = (
+            {} if "text/event-stream" in reply.headers.values() else {"content-length": str(len(reply.body))}
+        )
         for name, value in (given | reply.headers | length).items():
             handler.send_header(name, value)
         handler.end_headers()
@@ -175,7 +177,9 @@ def streamed(reply: Reply) -> Reply:
         assert message["type"] == "message"
     except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
         return reply
-    sent = "".join(f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events(message, reply.fault))
+    sent = "".join(
+        f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events(message, reply.fault)
+    )
     return replace(reply, body=sent.encode(), headers=reply.headers | {"content-type": "text/event-stream"})
 
 
@@ -196,7 +200,9 @@ def events(message: dict[str, Any], fault: str = "") -> Iterator[dict[str, Any]]
             delta = {"type": f"{key}_delta", key: block[key][at : at + size]}
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    delta = {name: message.get(name) for name in ("stop_reason", "stop_sequence", "stop_details", "container")}
+    delta = {
+        name: message.get(name) for name in ("stop_reason", "stop_sequence", "stop_details", "container")
+    }
     sums = {k: n for k, n in usage.items() if k != "cache_creation"} if isinstance(usage, dict) else usage
     yield {"type": "message_delta", "delta": delta, "usage": sums}
     yield {"type": "message_stop"}

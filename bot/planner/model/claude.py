@@ -260,7 +260,12 @@ class Claude:
             raise self._stranger(type(error).__name__) from None
         except httpx2.HTTPError as error:
             raise BrokenOff(type(error).__name__) from None
-        except (anthropic.AnthropicError, ValueError, AttributeError, RecursionError) as error:  # not its form
+        except (
+            anthropic.AnthropicError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+        ) as error:  # not its form
             said.bill(getattr(error, "body", None))
             raise self._stranger(type(error).__name__) from None
         finally:

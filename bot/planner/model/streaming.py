@@ -1,4 +1,4 @@
-"""A reply of the model as it comes in, event by event: told of meanwhile, and an answer only when it is whole."""
+"""A reply of the model as it comes in: told of meanwhile, and an answer only when it is whole."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bot.planner.model.prompt import plain
-from bot.planner.model.usage import ModelInvalid, ModelRefused, ModelTruncated
+from bot.planner.model.usage import ModelInvalid, ModelRefused, ModelTruncated, Usage
 
 if TYPE_CHECKING:  # its import takes seconds; only those who have a key need it
     from anthropic.types import RawMessageDeltaEvent, RawMessageStreamEvent
@@ -78,9 +78,27 @@ class Incoming:
     def answer(self) -> str:
         """What was said; why it stopped comes first."""
         if self._stop == "refusal":
-            raise ModelRefused(f"The model refuses this request{f' ({plain(self._why)})' if self._why else ''}.")
+            raise ModelRefused(
+                f"The model refuses this request{f' ({plain(self._why)})' if self._why else ''}."
+            )
         if self._stop == "max_tokens":
             raise ModelTruncated("The plan is too long for one answer; please ask for less at a time.")
         if self._stop != "end_turn":
             raise ModelInvalid(f"The model stopped without an answer ({self._stop}).")
         return "".join(self._parts)
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who hears of a call: what it costs, and how far it is."""
+
+    spend: Callable[[str, Usage], None]
+    aloud: Callable[[str], None] = silent
+
+    def __call__(self, model: str, usage: Usage) -> None:
+        self.spend(model, usage)
+
+
+def heard_by(spend: Callable[[str, Usage], None]) -> Callable[[str], None]:
+    """Who hears how far a call is, if those who hear of its cost want to."""
+    return spend.aloud if isinstance(spend, Listener) else silent
