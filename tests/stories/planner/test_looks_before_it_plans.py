@@ -1,7 +1,7 @@
 """A planner that looks, and remembers: the whole product, over Socket Mode, by a model that knows no answers.
 
-The stand-in plans by rules from what it is shown. Each story is told twice: as it is, and with what code hands
-over taken out of every request before the stand-in reads it. Then each of them must fail.
+The stand-in plans by rules from what it is shown. Each story is told twice: as it is, and with what code
+hands over taken out of every request before the stand-in reads it. Then each of them must fail.
 """
 
 import json
