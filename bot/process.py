@@ -28,6 +28,7 @@ from bot.people import Home, People, Unidentified
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model.claude import Claude, claude, connect
 from bot.planner.model.prompt import Ground
+from bot.planner.model.streaming import heard_by
 from bot.planner.model.usage import ModelUnavailable, Usage, prices
 from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
@@ -215,7 +216,7 @@ def connect_planner(
     def model(spend: Callable[[str, Usage], None], purpose: Purpose) -> Claude:
         return claude(
             client(), config.model, purpose, known, spend,
-            redact=store.redact.text, clean=store.redact.document,
+            redact=store.redact.text, clean=store.redact.document, aloud=heard_by(spend),
         )  # fmt: skip
 
     def ask(text: str, spend: Callable[[str, Usage], None], ground: Ground) -> Thought:

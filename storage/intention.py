@@ -6,7 +6,17 @@ from datetime import datetime
 from sqlalchemy import Engine
 
 from storage.board import stories, visits
-from storage.exchange import alarms, asks, capabilities, deliveries, outbox, telling, tokens, workspaces
+from storage.exchange import (
+    alarms,
+    asks,
+    capabilities,
+    deliveries,
+    outbox,
+    telling,
+    thoughts,
+    tokens,
+    workspaces,
+)
 from storage.exchange.deliveries import Arrivals
 from storage.memory import Memory
 from storage.plans import (
@@ -63,6 +73,9 @@ class Intention(Memory):
     tell = outbox.tell
     told = outbox.told
     unsent = outbox.unsent
+    think_aloud = thoughts.think_aloud
+    thought_of = thoughts.thought_of
+    say_on_card = thoughts.say_on_card
     whisper = outbox.whisper
 
     handled = deliveries.handled

@@ -37,16 +37,18 @@ DRAWN = {PlanState.approved, PlanState.stalled}
 
 def card(
     view: PlanView, now: datetime, *, workers: bool = True, site: str = "", on_call: str = "",
-    planner: bool = False, plainness: int = BLOCKS, board: str = "",
+    planner: bool = False, plainness: int = BLOCKS, board: str = "", thinking: str = "",
 ) -> tuple[str, list[Block]]:  # fmt: skip
     """The words alone, for notifications and screen readers, and the blocks.
 
     `site` is the workspace's address, `on_call` the group that a question calls, `planner` whether a model
-    may add to a plan, `plainness` what this workspace's Slack takes, `board` the plan's own page.
+    may add to a plan, `plainness` what this workspace's Slack takes, `board` the plan's own page, `thinking`
+    what its planner does just now.
     """
     if not fits(view, now, on_call=on_call, planner=planner):
         view = replace(view, lengthy=True)
     told = body(view, now, workers=workers, site=site, on_call=on_call, planner=planner)
+    told += [f"*{escape(thinking)}*"] if thinking and view.state in {PlanState.proposed, *DRAWN} else []
     small = _small(view)
     text = clip(spoken([*told, *small]), TEXT)
     if plainness >= WORDS:

@@ -25,6 +25,7 @@ class Shown:
     parts: Json
     names: frozenset[str]  # of the inventory, as the catalogue lists them
     links: dict[str, dict[str, str]]  # name → what belongs to it
+    sources: frozenset[str] = frozenset()  # of rows
 
     @property
     def request(self) -> str:
@@ -35,6 +36,11 @@ class Shown:
         found = [(m.start(), name) for name, facts in self.links.items() if facts.get("table") == "services"
                  for m in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.I)]  # fmt: skip
         return [name for _, name in sorted(found)]
+
+    def source(self, text: str) -> str:
+        """The first source of rows that these words name."""
+        found = [(at, name) for name in self.sources if (at := text.find(name)) >= 0]
+        return min(found)[1] if found else ""
 
     def status(self, service: str) -> Json | None:
         """What is known of a service: looked at now, else as it was seen lately."""
@@ -61,7 +67,14 @@ def shown(body: Json) -> Shown:
         links[name] = said | {"table": table}
     listed = NAMES.findall(system.partition("# Windows")[0])
     names = (re.sub(r" \(.*?\)", "", one).strip() for said in listed for one in said.split(", "))
-    return Shown(parts, frozenset(names), links)
+    return Shown(parts, frozenset(names), links, frozenset(_sources(system)))
+
+
+def _sources(system: str) -> list[str]:
+    """What `source` of data-retrieval.fetch may be, by the catalogue."""
+    entry = system.partition("### data-retrieval.fetch ")[2].partition("\n### ")[0]
+    said = re.search(r"^- source: one of (.+?)(?:, required|, default .*)?$", entry, re.M)
+    return [re.sub(r" \(.*?\)", "", one).strip() for one in said[1].split(", ")] if said else []
 
 
 def answer(body: Json) -> Json:
@@ -222,9 +235,14 @@ def _again(plan: Json, swap: dict[str, str], new: str) -> Json:
 
 
 def research(seen: Shown, found: re.Match[str]) -> Json:
-    first = step(
-        "fetch", "data-retrieval.fetch", {"source": "metrics", "path": "/errors"}, criteria=["has_rows"]
-    )
+    """From the source, and the path, that people have named: in the request, or in the thread above it."""
+    heard = [one["said"] for one in seen.parts.get("thread", []) if one["may_instruct"]]
+    source = seen.source("\n".join([seen.request, *heard]))
+    path = re.search(r"(?<!\S)\(?(/[\w/.-]+)", "\n".join([seen.request, *heard]))
+    if not source or not path:
+        return asked("Where do they stand: in which source, at which path?")
+    given = {"source": source, "path": path[1]}
+    first = step("fetch", "data-retrieval.fetch", given, criteria=["has_rows"])
     return made("plan", goal="Say how the error rates changed", steps=[first], continues=True)
 
 

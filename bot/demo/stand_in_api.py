@@ -29,12 +29,18 @@ class Handler(BaseHTTPRequestHandler):
             )
             return
         body = json.loads(self.rfile.read(length))
-        self._send(200, reply(body))
+        if body.get("stream"):
+            told = (f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events(reply(body)))
+            self._write(200, "text/event-stream", "".join(told).encode())
+        else:
+            self._send(200, reply(body))
 
     def _send(self, status: int, body: dict[str, Any]) -> None:
-        text = json.dumps(body).encode()
+        self._write(status, "application/json", json.dumps(body).encode())
+
+    def _write(self, status: int, kind: str, text: bytes) -> None:
         self.send_response(status)
-        for name, value in (("content-type", "application/json"), ("content-length", str(len(text)))):
+        for name, value in (("content-type", kind), ("content-length", str(len(text)))):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(text)
@@ -47,6 +53,18 @@ def reply(body: dict[str, Any]) -> dict[str, Any]:
         "content": [{"type": "text", "text": json.dumps(answer(body)), "citations": None}],
         "stop_reason": "end_turn", "stop_sequence": None, "usage": {"input_tokens": 0, "output_tokens": 0},
     }  # fmt: skip
+
+
+def events(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same message as a stream: its beginning, its one text, its end."""
+    (block,) = message["content"]
+    yield {"type": "message_start", "message": message | {"content": [], "stop_reason": None}}
+    yield {"type": "content_block_start", "index": 0, "content_block": block | {"text": ""}}
+    yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": block["text"]}}
+    yield {"type": "content_block_stop", "index": 0}
+    ended = {"stop_reason": message["stop_reason"], "stop_sequence": None}
+    yield {"type": "message_delta", "delta": ended, "usage": {"output_tokens": 0}}
+    yield {"type": "message_stop"}
 
 
 @contextmanager

@@ -61,13 +61,14 @@ class LocalSlack:
         request_url: str = "",
         scopes: Iterable[str] = EVERY,
         rates: bool = False,
+        own_status: bool = True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._members, self._bot = tuple(members), bot
         self._channels, self._groups = tuple(channels), tuple(groups)
         self._path, self._asked_port, self._clock = path, port, clock
         self._request_url = request_url
-        self._scopes, self._rates = Scopes(scopes), rates
+        self._scopes, self._rates, self._own_status = Scopes(scopes), rates, own_status
         self._scene = Scene(
             title, guide, tuple(suggestions), tuple(controls), tuple(commands), tuple(shortcuts)
         )
@@ -200,6 +201,7 @@ class LocalSlack:
             rates=Rates(time.monotonic, on=self._rates),
             echo=echo,
             open_link=lambda: f"ws://127.0.0.1:{self.port}/link/?ticket={courier.socket.ticket()}",
+            own_status=self._own_status,
         )
 
 

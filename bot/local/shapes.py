@@ -10,6 +10,7 @@ TEAM_ID = "T0LOCAL"
 APP_ID = "A0LOCAL"
 BOT_ID = "B0LOCAL"
 SLACKBOT = "USLACKBOT"
+STATUS = "app_status"  # what the app does in a thread, kept at its root; no API hands it out
 SITE = "https://local.slack.com/"
 
 

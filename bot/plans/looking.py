@@ -5,6 +5,7 @@ from datetime import timedelta
 
 from bot.context import Bot
 from bot.planner.prepare import prepare
+from bot.plans import aloud
 from bot.policy.authorize import terms
 from bot.untrusted import clip
 from storage.contract.mandate import open_value
@@ -37,6 +38,8 @@ def look(bot: Bot, view: PlanView, looks: Sequence[StepSpec], *, actor: str = "p
     calls = [(step.worker, step.action, step.parameters) for step in allowed[:room]]
     denied = [(step.worker, step.action, step.parameters, why) for step, why in refused[: room - len(calls)]]
     bot.store.inquire(view.id, calls, refused=denied, actor=actor)
+    if calls:
+        aloud.say(bot, view, f"Looking at {', '.join(aloud.named(bot, step) for step in allowed[:room])} …")
     return True
 
 

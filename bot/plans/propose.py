@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from bot.context import Bot
 from bot.planner.model.usage import ModelFailed
@@ -11,11 +10,11 @@ from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.questions import Form, NeedsAnswers
 from bot.planner.validate import Catalogue
-from bot.plans import clarify, follow_up, looking
+from bot.plans import aloud, clarify, follow_up, looking
 from bot.plans.follow_up import Looking
 from bot.plans.grounding import ground
 from bot.plans.problems import problem
-from bot.plans.spending import affordable, book
+from bot.plans.spending import affordable
 from bot.policy.authorize import terms
 from storage.config import is_group
 from storage.contract.demands import Quorum
@@ -29,11 +28,21 @@ from storage.reading.plan_view import PlanView
 
 def propose(bot: Bot, plan_id: int) -> None:
     """From wish to revision 1."""
-    view, catalogue, now = bot.store.view(plan_id), bot.catalogue(), bot.store.clock()
+    view = bot.store.view(plan_id)
     try:
-        made = drafted(bot, view)
+        _propose(bot, view)
     except Looking:
         return  # it is thought about again when the answers are there
+    except BaseException:
+        aloud.say(bot, view, "")
+        raise
+    aloud.say(bot, view, "")
+
+
+def _propose(bot: Bot, view: PlanView) -> None:
+    plan_id, catalogue, now = view.id, bot.catalogue(), bot.store.clock()
+    try:
+        made = drafted(bot, view)
     except NeedsAnswers as question:
         clarify.clarify(bot, view, question.form)
         return
@@ -130,7 +139,7 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
         with affordable(bot, view):
             around = ground(bot, view, words)
             bot.store.grounded(view.id, told=around)
-            answer = bot.ask_model(words, partial(book, bot, view), around)
+            answer = bot.ask_model(words, aloud.listener(bot, view, "Thinking …"), around)
     except ModelFailed as error:
         return by_runbook(bot, view, str(error).partition("\n")[0])
     if isinstance(answer, Inquiry):

@@ -14,9 +14,10 @@ from bot.context import Bot
 from bot.planner.decision import Decision, Progress, Verb, progress
 from bot.planner.review.gate import Ruling
 from bot.planner.review.ladder import LADDER, Ladder, ask, next_move
+from bot.plans import aloud
 from bot.plans.amend import bereft
 from bot.plans.grounding import around
-from bot.plans.spending import affordable, book
+from bot.plans.spending import affordable
 from bot.policy.authorize import terms
 from storage.contract.spec import PlanSpec
 from storage.contract.stand_in import answered
@@ -182,8 +183,8 @@ def _adviser(bot: Bot, view: PlanView) -> Callable[..., Decision] | None:
     advise = bot.advise
 
     def asked(now: Progress, before: Sequence[Decision], rungs: Sequence[Verb]) -> Decision:
-        with affordable(bot, view):
-            return advise(now, before, rungs, partial(book, bot, view))
+        with affordable(bot, view), aloud.thinking(bot, view, "Thinking how to go on …") as listener:
+            return advise(now, before, rungs, listener)
 
     return asked
 

@@ -4,7 +4,6 @@ The words wait as a delivery of their own, since nobody else may wait for a mode
 like any other: prepared, shown as a difference, and approved by somebody else.
 """
 
-from functools import partial
 from typing import Any
 
 from bot.context import Bot
@@ -12,8 +11,9 @@ from bot.planner.edits.grammar import examples
 from bot.planner.edits.pointing import EditContext
 from bot.planner.model.usage import ModelFailed
 from bot.planner.model.wire import Asked, Declined, Inquiry
+from bot.plans import aloud
 from bot.plans.amend import amend
-from bot.plans.spending import affordable, book, over_budget
+from bot.plans.spending import affordable, over_budget
 from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec
 from storage.database.tables import Delivery
@@ -73,8 +73,8 @@ def _drafted(bot: Bot, view: PlanView, spec: PlanSpec, text: str) -> PlanSpec:
     if over := over_budget(bot, view):
         raise SignoffError(f"{over} {examples(about)}")
     try:
-        with affordable(bot, view):
-            made = bot.revise(spec, text, partial(book, bot, view))
+        with affordable(bot, view), aloud.thinking(bot, view, "Thinking about what was said …") as listener:
+            made = bot.revise(spec, text, listener)
     except ModelFailed as error:
         why = str(error).partition("\n")[0]
         raise SignoffError(f"I do not understand that by myself, and: {why} {examples(about)}") from None

@@ -21,12 +21,14 @@ from bot.slack.mishaps import Mishaps
 from bot.slack.pace import Pace
 from bot.slack.plan_messages import PlanMessages
 from bot.slack.posting import Posting
+from bot.slack.thinking import OwnStatus, Thinking
 from bot.tickets import Tickets
 from bot.turns.reminders import Groups
 from storage.clock import Drift
 from storage.contract.states import PlanState
 from storage.database.tables import Message
 from storage.errors import HandledElsewhere, Unavailable
+from storage.exchange.thoughts import KIND
 from storage.intention import Intention
 from storage.monitoring.troubles import Troubles
 from storage.reading.plan_view import PlanView
@@ -54,6 +56,7 @@ class Outbox:
     tickets: Tickets = field(default_factory=Tickets)  # how the board is entered, where there is one
     shared: Callable[[str], bool] = lambda channel: False  # whether other organisations read a channel
     pace: Pace = field(default_factory=Pace)
+    status: OwnStatus = field(default_factory=OwnStatus)  # where Slack shows what a planner does
     troubles: Troubles = field(default_factory=Troubles)  # what a monitor is told of Slack
     steady: Callable[[], float] = time.monotonic
     drift: Drift = field(default_factory=Drift)
@@ -71,6 +74,10 @@ class Outbox:
         whom = (self.on_call, self.site, self.groups, self.guides)
         whose = (self.fresh, self.admins, self.tickets)
         return PlanMessages(self.store, self.posting, self.artifacts, *whom, *whose)
+
+    @cached_property
+    def thinking(self) -> Thinking:
+        return Thinking(self.store, self.posting, self.status)
 
     @cached_property
     def mishaps(self) -> Mishaps:
@@ -169,6 +176,8 @@ class Outbox:
             self._neutrally(message)
         elif barely(message):
             self._barely(message)
+        elif message.kind == KIND:
+            self.thinking.send(message)
         elif message.kind in PERSONAL | PLAIN:
             self.asides.send(message)
         else:
@@ -198,7 +207,7 @@ class Outbox:
         if message.kind in {"whisper", "enter"}:
             self.posting.whisper(message, bare(message))
             self.posting.shown(message, message.ts)
-        elif message.kind in {"home", "file", "react"}:
+        elif message.kind in {"home", "file", "react", KIND}:
             self.mishaps.end(message, message.problem)
         else:
             room = self.posting.room(message.user) if message.kind == "tell" else message.channel

@@ -98,7 +98,7 @@ class PlanMessages:
         draw = partial(
             card, now=now, workers=bool(self.store.processes("workers")), site=self.site,
             on_call=self.on_call, planner=self.guides, plainness=self.store.plainness(view.team),
-            board=self.tickets.page(view.id),
+            board=self.tickets.page(view.id), thinking=self.store.thought_of(view.id),
         )  # fmt: skip
         text, blocks = draw(view)
         # Whoever can press something gets a message of their own; the card itself rings nobody.

@@ -102,6 +102,16 @@ class Posting:
                 raise
         self.shown(message, message.ts)
 
+    def status(self, channel: str, thread: str, said: str) -> None:
+        """Slack's own status under a thread; "" takes it away."""
+        self.client.assistant_threads_setStatus(
+            channel_id=channel, thread_ts=thread, status=self.store.redact.text(said)
+        )
+
+    def delete(self, message: Message) -> None:
+        self.store.sending(message)
+        self.client.chat_delete(channel=message.channel, ts=message.ts)
+
     def publish(self, user: str, view: Block) -> None:
         """Somebody's home tab."""
         self.client.views_publish(user_id=user, view=self.store.redact.data(view))

@@ -226,13 +226,13 @@ def stands(memory: Memory, plan_id: int, channel: str, ts: str) -> bool | None:
 
 
 def redraw_due(memory: Memory) -> None:
-    """Have drawn anew what has grown old by itself."""
+    """Have drawn anew what has grown old by itself; a card's `wanted` is its plan's version, and stays."""
     old = col(Message.again_at) <= memory.clock()
     with memory.read() as t:
         if not t.execute(select(col(Message.id)).where(old).limit(1)).first():
             return
     with memory.write() as t:
-        t.execute(update(Message).where(old).values(wanted=col(Message.wanted) + 1, again_at=None))
+        t.execute(update(Message).where(old).values(shown=col(Message.wanted) - 1, again_at=None))
 
 
 def card_of(memory: Memory, plan_id: int) -> Message | None:

@@ -140,3 +140,20 @@ def test_what_others_wrote_has_no_effect_even_on_a_model_that_obeys_it(lite, tmp
     assert {poison.place for poison in chosen} == {*PLACES}
     assert (found, heard) == ({}, len(chosen)), "each was read, and none had an effect"
     assert len(WORDS) == 500
+
+
+def test_the_file_would_tell_of_words_that_are_obeyed(lite, tmp_path, monkeypatch):
+    """With every bar down, each place has its effect: so that there was none above is no accident."""
+    everything = lambda decision, *_: Ruling("takes_effect", "", decision.spec)  # noqa: E731 # a broken gate
+    monkeypatch.setattr("bot.planner.review.ladder.judge", everything)
+    monkeypatch.setattr("bot.plans.review.as_policy_asks", lambda bot, view, ruling: ruling)
+    monkeypatch.setattr("storage.plans.decisions.exceeds", lambda *_: "")
+    monkeypatch.setattr("storage.steps.taking._beyond", lambda *_: "")
+    monkeypatch.setattr("bot.plans.looking.open_value", lambda *_: "")
+    monkeypatch.setattr("bot.plans.propose.unsaid", lambda *_: "")
+    file = tmp_path / "effects"
+    file.touch()
+    leaks = {place: next(p for p in WORDS if p.place == place and "check_http" in p.text) for place in PLACES}
+    found, _ = poison_all(lite.engine, [*leaks.values()], file)
+
+    assert {name.partition(":")[0] for name in found} == {*PLACES}

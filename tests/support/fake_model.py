@@ -4,7 +4,7 @@ import json
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Lock, Thread
 from typing import Any
@@ -31,6 +31,7 @@ FIELDS = {
     "thinking",
     "metadata",
     "stop_sequences",
+    "stream",
 }
 NEEDED = {"model", "max_tokens", "messages"}
 MODELS = {"claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5", "claude-fable-5-2"}
@@ -52,11 +53,12 @@ class Reply:
     delay: float = 0.0
     drip: float = 0.0
     drop: str = ""  # "before" any byte, or "within" the body
+    fault: str = ""  # the kind of an error that comes in the middle of a stream
 
 
 def says(text: str, *, stop: str | None = "end_turn", usage: Any = None, **fields: Any) -> Reply:
     """A whole message, with thinking before the text as the real models send it."""
-    how = {name: fields.pop(name) for name in ("delay", "drip", "drop") if name in fields}
+    how = {name: fields.pop(name) for name in ("delay", "drip", "drop", "fault") if name in fields}
     thought = {"type": "thinking", "thinking": "", "signature": "sig"}
     message = {
         "id": "msg_1", "type": "message", "role": "assistant", "model": MODEL, "stop_reason": stop,
@@ -110,7 +112,9 @@ class FakeModel:
                 self.close_connection = True
                 raw = self.rfile.read(int(self.headers["content-length"]))
                 with suppress(BrokenPipeError, ConnectionResetError):  # the client gave up: often the test
-                    fake._send(self, fake._reply(self, json.loads(raw)))
+                    body = json.loads(raw)
+                    reply = fake._reply(self, body)
+                    fake._send(self, streamed(reply) if body.get("stream") else reply)
 
         return Handler
 
@@ -146,7 +150,10 @@ class FakeModel:
             return
         handler.send_response(reply.status)
         given = {"content-type": "application/json", "request-id": "req_1", "connection": "close"}
-        for name, value in (given | reply.headers | {"content-length": str(len(reply.body))}).items():
+        length = (
+            {} if "text/event-stream" in reply.headers.values() else {"content-length": str(len(reply.body))}
+        )
+        for name, value in (given | reply.headers | length).items():
             handler.send_header(name, value)
         handler.end_headers()
         self._write(handler, reply)
@@ -162,6 +169,45 @@ class FakeModel:
                 return
 
 
+def streamed(reply: Reply) -> Reply:
+    """The same message as a stream of events; what is no message comes as it is."""
+    try:
+        message = json.loads(reply.body)
+        assert reply.status == 200
+        assert message["type"] == "message"
+    except (ValueError, KeyError, TypeError, AssertionError, RecursionError):
+        return reply
+    sent = "".join(
+        f"event: {one['type']}\ndata: {json.dumps(one)}\n\n" for one in events(message, reply.fault)
+    )
+    return replace(reply, body=sent.encode(), headers=reply.headers | {"content-type": "text/event-stream"})
+
+
+def events(message: dict[str, Any], fault: str = "") -> Iterator[dict[str, Any]]:
+    """What the API sends of a message, one thing after the other; texts come in pieces."""
+    usage = message.get("usage")
+    start = usage | {"output_tokens": 1} if isinstance(usage, dict) and "output_tokens" in usage else usage
+    yield {"type": "message_start",
+           "message": message | {"content": [], "stop_reason": None, "usage": start}}  # fmt: skip
+    yield {"type": "ping"}
+    if fault:
+        yield {"type": "error", "error": {"type": fault, "message": "no"}}
+        return
+    for index, block in enumerate(message.get("content", ())):
+        key, size = block["type"], max(len(block[block["type"]]) // 40, 16)
+        yield {"type": "content_block_start", "index": index, "content_block": block | {key: ""}}
+        for at in range(0, len(block[key]), size):
+            delta = {"type": f"{key}_delta", key: block[key][at : at + size]}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
+    delta = {
+        name: message.get(name) for name in ("stop_reason", "stop_sequence", "stop_details", "container")
+    }
+    sums = {k: n for k, n in usage.items() if k != "cache_creation"} if isinstance(usage, dict) else usage
+    yield {"type": "message_delta", "delta": delta, "usage": sums}
+    yield {"type": "message_stop"}
+
+
 def problems(body: dict[str, Any]) -> Iterator[str]:
     """What the real API answers with a 400."""
     yield from (f"{name}: extra inputs are not permitted" for name in body.keys() - FIELDS)
@@ -175,6 +221,8 @@ def problems(body: dict[str, Any]) -> Iterator[str]:
         yield f"model: {body.get('model')}"
     if not 0 < body.get("max_tokens", 1) <= 128_000:
         yield "max_tokens: out of range"
+    if body.get("stream", True) is not True:
+        yield "stream: left out, or true"
     config = body.get("output_config", {})
     if config.get("effort", "high") not in EFFORTS:
         yield "output_config.effort: unknown"

@@ -3,12 +3,15 @@
 from bot.local.api import chat as api_chat
 from bot.local.api import files as api_files
 from bot.local.api import people as api_people
+from bot.local.api import status as api_status
 from bot.local.api import views as api_views
 from bot.local.api.parts import Method, Parts, decoded
 from bot.local.shapes import Channel, Json, Refused
 
 # Everything the bot calls; a test holds this against the calls in its code.
-METHODS: dict[str, Method] = api_chat.METHODS | api_views.METHODS | api_files.METHODS | api_people.METHODS
+METHODS: dict[str, Method] = (
+    api_chat.METHODS | api_views.METHODS | api_files.METHODS | api_people.METHODS | api_status.METHODS
+)
 
 
 class WebApi:

@@ -31,6 +31,7 @@ class Parts:
     rates: Rates
     echo: Callable[[Channel, Json], None]
     open_link: Callable[[], str]
+    own_status: bool = True  # whether apps can say under a thread what they do
 
 
 Method = Callable[[Parts, Json], Json]

@@ -26,6 +26,7 @@ NEEDED: dict[str, Mapping[str, str]] = {
     "chat.postEphemeral": always("chat:write"),
     "chat.delete": always("chat:write"),
     "chat.getPermalink": {},
+    "assistant.threads.setStatus": always("chat:write"),
     "users.info": always("users:read"),
     "users.lookupByEmail": always("users:read.email"),
     "users.conversations": {"channel": "channels:read", "": "groups:read"},

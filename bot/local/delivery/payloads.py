@@ -2,7 +2,7 @@
 
 import secrets
 
-from bot.local.shapes import APP_ID, TEAM_ID, Channel, Json, Member, dm_id
+from bot.local.shapes import APP_ID, STATUS, TEAM_ID, Channel, Json, Member, dm_id
 
 TOKEN = "local-verification-token"  # noqa: S105 - a field that Slack has deprecated and still sends
 TEAM_DOMAIN = "local"
@@ -183,7 +183,7 @@ def deleted(message: Json, channel: Channel, *, ts: str) -> Json:
 
 def public(message: Json, *, metadata: bool = False) -> Json:
     """A message as Slack hands it out: without its channel, with metadata only when asked."""
-    hidden = {"channel"} if metadata else {"channel", "metadata"}
+    hidden = {"channel", STATUS} if metadata else {"channel", "metadata", STATUS}
     return {name: part for name, part in message.items() if name not in hidden}
 
 

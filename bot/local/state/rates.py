@@ -12,6 +12,7 @@ METHODS = {
     "chat.update": 3,
     "chat.postEphemeral": 4,
     "chat.delete": 3,
+    "assistant.threads.setStatus": 4,  # it has a limit of its own, above this
     "conversations.info": 3,
     "conversations.open": 3,
     "conversations.replies": 3,

@@ -6,7 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bot.local.shapes import APP_ID, BOT_ID, SLACKBOT, Channel, Group, Json, Member, Refused, dm_id
+from bot.local.shapes import (
+    APP_ID,
+    BOT_ID,
+    SLACKBOT,
+    STATUS,
+    Channel,
+    Group,
+    Json,
+    Member,
+    Refused,
+    dm_id,
+)
 from bot.local.state.ids import number_blocks
 from bot.local.state.notices import notified
 from bot.local.state.persistence import Changed, Memory
@@ -105,6 +116,8 @@ class Workspace:
     def post(self, channel: Channel, user: Member, *, thread_ts: str = "", **parts: Any) -> Json:
         """Add a message, in the channel or in the thread of `thread_ts`."""
         root = self._root(channel, thread_ts) if thread_ts else None
+        if root and user.is_bot:
+            root = self.show_status(channel, root["ts"], "")
         message = self._new_message(channel, user) | {name: part for name, part in parts.items() if part}
         if root:
             message |= {"thread_ts": root["ts"], "parent_user_id": root["user"]}
@@ -164,6 +177,15 @@ class Workspace:
         changed["edited"] = {"user": self.bot.id, "ts": self.next_ts()}
         kept = {name: part for name, part in changed.items() if part or name == "text"}
         return self.messages.keep(f"{channel.id}:{ts}", number_blocks(kept))
+
+    def show_status(self, channel: Channel, thread_ts: str, text: str) -> Json:
+        """What the app does just now, at the root of a thread; what it says there takes it away."""
+        if self.messages.get(f"{channel.id}:{thread_ts}") is None:
+            raise Refused("invalid_thread_ts")
+        root = self._root(channel, thread_ts)
+        rest = {name: part for name, part in root.items() if name != STATUS}
+        shown = rest | ({STATUS: text} if text else {})
+        return root if shown == root else self.messages.keep(f"{channel.id}:{root['ts']}", shown)
 
     def react(self, channel: Channel, ts: str, user: Member, name: str) -> None:
         message = self.message(channel.id, ts)

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model import advice, prompt, redraft, wire
-from bot.planner.model.prompt import NOTHING, Ground, plain
+from bot.planner.model.prompt import NOTHING, Ground
 from bot.planner.model.quality import OneRepair
+from bot.planner.model.streaming import Incoming, silent
 from bot.planner.model.usage import (
     FAULTS,
+    BrokenOff,
     ModelInvalid,
     ModelOverloaded,
     ModelRefused,
@@ -35,8 +38,8 @@ from storage.contract.spec import PlanSpec
 from storage.errors import BadConfig, InvalidPlan, Issue
 
 if TYPE_CHECKING:  # its import takes seconds; only those who have a key need it
-    from anthropic import Anthropic, APIResponse, APIStatusError
-    from anthropic.types import CacheControlEphemeralParam, Message, TextBlockParam
+    from anthropic import Anthropic, APIResponse, APIStatusError, Stream
+    from anthropic.types import CacheControlEphemeralParam, RawMessageStreamEvent, TextBlockParam
     from anthropic.types import Usage as Tokens
 
 logger = logging.getLogger(__name__)
@@ -44,6 +47,7 @@ logger = logging.getLogger(__name__)
 REPAIRS = 2
 COUNTED = 60_000  # characters from which a message is counted before it is sent
 MOST_TOKENS = 120_000  # of one message
+OVERLOADED = 529
 LONGEST_WAIT = 5.0  # seconds that a busy API may make us wait for another try
 Answer = TypeVar("Answer")
 
@@ -85,6 +89,7 @@ class Claude:
     fallback: str = ""  # asked once where the model is overloaded or refuses
     cache: Literal["1h", "5m", "off"] = "1h"
     retries: int = 2
+    aloud: Callable[[str], None] = silent  # hears how far a reply is
     max_tokens: int = 8_000
     clock: Callable[[], float] = time.monotonic
 
@@ -231,29 +236,55 @@ class Claude:
             raise self._late() from None
 
     def _reply(self, asked: Call, until: float) -> str:
-        import anthropic
-
+        """One reply; where it breaks off on its way, as many tries more as a lost connection has."""
+        for _ in range(self.retries):
+            with suppress(BrokenOff):
+                return self._streamed(asked, until)
         try:
-            message = self._patient(until).messages.create(
-                model=self.model, max_tokens=asked.max_tokens,
-                system=self._system(asked),
-                messages=[{"role": "user", "content": self.redact(asked.user)}],
-                output_config={
-                    "effort": self.effort, "format": {"type": "json_schema", "schema": asked.schema},
-                },
-                timeout=max(until - self.clock(), 0.01),
-            )  # fmt: skip
+            return self._streamed(asked, until)
+        except BrokenOff as error:
+            raise self._stranger(str(error)) from None
+
+    def _streamed(self, asked: Call, until: float) -> str:
+        import anthropic
+        import httpx2  # by which the SDK speaks, and whose faults it lets through while a reply comes in
+
+        said = Incoming(self.aloud)
+        try:
+            said.read(self._sent(asked, until))
         except anthropic.APIStatusError as error:
             raise self._fault(error) from None
         except anthropic.APITimeoutError:
             raise self._late() from None
-        except (anthropic.AnthropicError, ValueError, RecursionError) as error:  # the last two: not JSON
-            self._book_unread(getattr(error, "body", None), asked.prompt)
+        except httpx2.DecodingError as error:
             raise self._stranger(type(error).__name__) from None
-        if not isinstance(message, anthropic.types.Message):  # a reply of `null` is not checked by the SDK
-            raise self._stranger("no message")
-        self._book(message.usage, asked.prompt)
-        return self.clean(_text(message))
+        except httpx2.HTTPError as error:
+            raise BrokenOff(type(error).__name__) from None
+        except (
+            anthropic.AnthropicError,
+            ValueError,
+            AttributeError,
+            RecursionError,
+        ) as error:  # not its form
+            said.bill(getattr(error, "body", None))
+            raise self._stranger(type(error).__name__) from None
+        finally:
+            if said.tokens:
+                self._book(said.tokens, asked.prompt)
+        if not said.whole:
+            raise BrokenOff("no end") if said.tokens else self._stranger("no message")
+        return self.clean(said.answer())
+
+    def _sent(self, asked: Call, until: float) -> "Stream[RawMessageStreamEvent]":
+        return self._patient(until).messages.create(
+            model=self.model, max_tokens=asked.max_tokens, stream=True,
+            system=self._system(asked),
+            messages=[{"role": "user", "content": self.redact(asked.user)}],
+            output_config={
+                "effort": self.effort, "format": {"type": "json_schema", "schema": asked.schema},
+            },
+            timeout=max(until - self.clock(), 0.01),
+        )  # fmt: skip
 
     def _patient(self, until: float) -> "Anthropic":
         """The client for one call. Its copy forgets strictness unless told again."""
@@ -279,27 +310,15 @@ class Claude:
         usd = (fresh * price.input + tokens.output_tokens * price.output) / million
         self.spend(self.model, Usage(tokens.input_tokens, tokens.output_tokens, written, read, usd, version))
 
-    def _book_unread(self, body: object, version: str) -> None:
-        """A reply in a form we cannot use was billed all the same."""
-        from anthropic.types import Usage as Tokens
-
-        try:
-            tokens = Tokens.model_validate(body["usage"], strict=True)  # type: ignore[index] # that is the try
-        except (TypeError, KeyError, ValueError):
-            return
-        self._book(tokens, version)
-
     def _fault(self, error: "APIStatusError") -> ModelUnavailable:
         """Our own sentence: what the API says may hold anything, a key for one."""
         number = error.request_id or ""
         known = number if re.fullmatch(r"req_\w{1,60}", number) else "unknown"
-        logger.warning("model=%s status=%s request=%s", self.model, error.status_code, known)
-        broken = (
-            f"The model's API is out of order just now (HTTP {error.status_code}); please try again later."
-        )
-        busy = error.status_code == 429 or error.status_code >= 500
-        kind = ModelOverloaded if busy else ModelUnavailable
-        return kind(FAULTS.get(error.status_code, broken))
+        status = OVERLOADED if error.status_code == 200 else error.status_code  # 200: while it came in
+        logger.warning("model=%s status=%s request=%s", self.model, status, known)
+        broken = f"The model's API is out of order just now (HTTP {status}); please try again later."
+        kind = ModelOverloaded if status == 429 or status >= 500 else ModelUnavailable
+        return kind(FAULTS.get(status, broken))
 
     def _stranger(self, what: str) -> ModelUnavailable:
         logger.warning("model=%s fault=%s", self.model, what)
@@ -331,18 +350,6 @@ def _signed(answer: Planned | Asked | Declined | Inquiry, model: str) -> Planned
         return answer
     assuming = f"; assuming: {answer.note}" if answer.note else ""
     return Planned(answer.spec, f"planned by {model}{assuming}")
-
-
-def _text(message: "Message") -> str:
-    """What was said; why it stopped comes first."""
-    if message.stop_reason == "refusal":
-        why = message.stop_details.category if message.stop_details else None
-        raise ModelRefused(f"The model refuses this request{f' ({plain(why)})' if why else ''}.")
-    if message.stop_reason == "max_tokens":
-        raise ModelTruncated("The plan is too long for one answer; please ask for less at a time.")
-    if message.stop_reason != "end_turn":
-        raise ModelInvalid(f"The model stopped without an answer ({message.stop_reason}).")
-    return "".join(block.text for block in message.content if block.type == "text")
 
 
 def _wait(headers: Mapping[str, str]) -> float:

@@ -38,6 +38,10 @@ class ModelOverloaded(ModelUnavailable):
     """The model has too much to do; another one may not."""
 
 
+class BrokenOff(ModelUnavailable):
+    """A reply broke off on its way; the next try may come whole."""
+
+
 class ModelInvalid(ModelFailed):
     """The model never gave an answer that holds."""
 

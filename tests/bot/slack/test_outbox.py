@@ -554,6 +554,25 @@ def test_a_countdown_is_said_anew_as_it_goes_down(outbox, workspace, clock):
     assert store.unsent() == []
 
 
+def test_however_often_a_countdown_was_said_the_next_move_is_shown(outbox, workspace, clock):
+    store = outbox.store
+    store.publish(CONTRACTS.values())
+    plan_id = store.request("deploy a", team="T1", user="U0ANN", channel=CHANNEL)
+    late = step("s1", CONTRACTS["deploy"], schedule={"not_before": clock.now + timedelta(hours=30)})
+    store.propose(plan_id, plan_spec(late), terms(), author="planner")
+    approve(store, plan_id)
+    outbox.speak()
+    for _ in range(6):
+        clock.now = store.card_of(plan_id).again_at
+        store.redraw_due()
+        outbox.speak()
+    clock.advance(60)
+    store.cancel(plan_id, user="U0ANN", reason="another day")
+    outbox.speak()
+
+    assert "another day" in workspace.messages()[0]["text"]
+
+
 @pytest.mark.parametrize(("there", "sent"), [(True, 1), (False, 2)])
 def test_a_half_sent_file_is_looked_for_and_sent_again_only_if_it_is_not_there(
     outbox, workspace, clock, monkeypatch, there, sent

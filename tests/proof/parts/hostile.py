@@ -237,10 +237,10 @@ def _edited(plan: PlanSpec, key: str, **fields: Any) -> PlanSpec:
 
 def _with(plan: PlanSpec, *steps: StepSpec) -> PlanSpec:
     """With bindings as honest as a forger can make them."""
-    return plan.model_copy(update={"steps": (*plan.steps, *map(_bound, steps))})
+    return plan.model_copy(update={"steps": (*plan.steps, *map(bound, steps))})
 
 
-def _bound(step: StepSpec) -> StepSpec:
+def bound(step: StepSpec) -> StepSpec:
     contract = offered().find(step)
     if contract is None:
         return step

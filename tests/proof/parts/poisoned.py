@@ -18,7 +18,7 @@ from storage.contract.states import OPEN
 from storage.reading.plan_view import PlanView
 from storage.steps.claims import Claim
 from tests.proof.parts.faulty import called
-from tests.proof.parts.hostile import SECRET
+from tests.proof.parts.hostile import SECRET, bound
 from tests.support.fakes import terms
 from tests.support.store import Store
 from tests.support.turning import Turning
@@ -101,7 +101,8 @@ class Obeying:
 
     def advise(self, now: Progress, history: Any, rungs: Any, spend: Any) -> Decision:
         seen = [step.report.model_dump() for step in now.steps.values() if step.report]
-        added = [step.model_copy(update={"failure_action": "ask"}) for step in commanded(seen)]
+        self.asked.append(seen)
+        added = [bound(step.model_copy(update={"failure_action": "ask"})) for step in commanded(seen)]
         if not added or len(history) > 2:
             return Decision(verb="ask", reason="no")
         taken = {step.id for step in now.spec.steps}

@@ -3,15 +3,21 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Barrier, Event
+from typing import Any
 
 import pytest
 
+from bot.demo.stand_in import looks
 from tests.support.fake_model import GOOD, KEY, QUESTION, REFUSAL, FakeModel, Reply, fails, says
 from tests.support.world import World
 
 pytestmark = pytest.mark.model
 
 VAGUE = "/plan get the new auth build out to customers tonight"
+LOOK = json.dumps(
+    looks(("k8s-deployer.rollout_status", {"service": "auth-service", "environment": "production"}))
+)
 KNOWN, UNKNOWN = "/plan deploy auth-service v2.1.4 to production", "/plan sing a song for the customers"
 
 
@@ -115,3 +121,49 @@ def test_a_budget_that_is_used_up_asks_no_model(tmp_path: Path) -> None:
         world.ann.sees(f"{used_up} (0.00 of 0.00 USD). I have no runbook for that")
 
         assert fake.requests == []
+
+
+def test_five_wishes_are_with_the_model_at_the_same_time(world: World, script: Callable[..., None]) -> None:
+    """How long that takes: python -m tests.bench.thinking."""
+    together = Barrier(5, timeout=60)  # no answer before all five are asked
+
+    def answers(body: dict[str, Any]) -> Reply:
+        together.wait()
+        return says(GOOD)
+
+    script(answers)
+    known = world.plan().id
+    for number, person in enumerate((world.ann, world.bob, world.carol, world.ann, world.bob)):
+        world.asks(f"/plan get build {number} of auth out to customers tonight", person)
+    world.until(
+        lambda newest: (
+            newest.id >= known + 5
+            and all(world.store.view(known + n).state == "proposed" for n in range(1, 6))
+        ),
+        "five proposals",
+    )
+
+    assert not together.broken
+
+
+def test_people_see_that_it_thinks_and_what_it_looked_at_until_the_card_comes(
+    world: World, script: Callable[..., None]
+) -> None:
+    seen = Event()
+
+    def answers(body: dict[str, Any]) -> Reply:
+        if "<looked>" not in body["messages"][0]["content"]:
+            return says(LOOK)
+        seen.wait(60)
+        return says(GOOD)
+
+    script(answers)
+    world.asks(VAGUE)
+    told = world.ann.sees("Thinking … looked at auth-service on production.")
+    seen.set()
+    plan = world.until(lambda found: found.state == "proposed" and found.card, "the card")
+    world.workspace.wait(
+        lambda state: not any(body["ts"] == told["ts"] for body in state["messages"]), "an end of it"
+    )
+
+    assert plan.card != told["ts"], "it is posted anew, so that people hear of it"

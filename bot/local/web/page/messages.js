@@ -50,7 +50,8 @@ export function drawThread() {
   const [first, ...replies] = inThread(root.ts);
   const count = replies.filter((body) => !body.is_ephemeral).length;
   const rule = { key: "rule", mark: [count], draw: () => el("div", { class: "rule" }, count ? plural(count) : "No replies yet") };
-  fill(document.getElementById("thread-log"), [item(first, true), rule, ...replies.map((body) => item(body, true))], root.ts);
+  const doing = root.app_status ? [{ key: "status", mark: [root.app_status], draw: () => el("div", { class: "app-status", testid: "app-status", role: "status" }, `${nameOf(store.bot)}: ${root.app_status}`) }] : [];
+  fill(document.getElementById("thread-log"), [item(first, true), rule, ...replies.map((body) => item(body, true)), ...doing], root.ts);
 }
 
 const plural = (count) => `${count} ${count === 1 ? "reply" : "replies"}`;

@@ -9,7 +9,7 @@ from threading import current_thread
 import pytest
 
 from bot.planner.model.claude import Claude
-from bot.planner.model.usage import PRICES
+from bot.planner.model.usage import PRICES, ModelOverloaded
 from bot.planner.runbooks.book import Planned
 from tests.support.fake_model import GOOD, KEY, MODEL, Reply, fails, says
 
@@ -98,12 +98,26 @@ def test_a_page_that_is_not_the_model_is_a_sentence(desk, reply):
     assert (len(asked.fake.requests), asked.booked) == (1, [])
 
 
-@pytest.mark.parametrize("drop", ["before", "within"])
-def test_a_dropped_connection_is_tried_again(desk, drop):
+@pytest.mark.parametrize(("drop", "booked"), [("before", 1), ("within", 2)])
+def test_a_dropped_connection_is_tried_again_and_what_had_begun_is_booked(desk, drop, booked):
     asked = desk(says(GOOD, drop=drop), says(GOOD), retries=1)
 
     assert isinstance(asked.plan(), Planned)
-    assert (len(asked.fake.requests), len(asked.booked)) == (2, 1)
+    assert (len(asked.fake.requests), len(asked.booked)) == (2, booked)
+
+
+def test_a_reply_that_always_breaks_off_is_a_sentence_and_no_answer(desk):
+    asked = desk(says(GOOD, drop="within"), retries=1)
+
+    assert "cannot be reached" in asked.fails()
+    assert (len(asked.fake.requests), len(asked.booked)) == (2, 2)
+
+
+def test_a_fault_in_the_middle_of_a_reply_counts_as_overloaded(desk):
+    asked = desk(says(GOOD, fault="overloaded_error"), retries=0)
+
+    assert "HTTP 529" in asked.fails(ModelOverloaded)
+    assert len(asked.booked) == 1, "what was read is billed"
 
 
 def test_a_connection_that_always_drops_is_a_sentence(desk):
