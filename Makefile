@@ -63,7 +63,8 @@ proof: $(VENV)/.installed-dev
 	  "$(BIN)/python -m tests.proof.backup --kills 100" \
 	  "$(BIN)/python -m tests.proof.deploy --rounds 20" \
 	  "$(BIN)/python -m tests.proof.cluster 5" \
-	  "$(BIN)/python -m tests.crash.gitops"
+	  "$(BIN)/python -m tests.crash.gitops" \
+	  "$(BIN)/python -m tests.proof.first"
 
 # SIGKILL at every commit and outside call that there is, and then at random: make crash N=2000
 crash: $(VENV)/.installed-dev

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from sysconfig import get_paths
 
 EVERY = 5.0
 KEPT = 25  # lines of pip's that are shown when it fails
@@ -37,9 +38,16 @@ class Progress:
         elif line.startswith("Installing collected"):
             self.doing = "unpacking"
 
-    def line(self, seconds: float) -> str:
-        counted = f"{min(self.seen, self.many)} of {self.many} packages, " if self.many else ""
+    def line(self, seconds: float, unpacked: int = 0) -> str:
+        """pip says nothing while it unpacks, so what lies there already is counted."""
+        done = unpacked if self.doing == "unpacking" else self.seen
+        counted = f"{min(done, self.many)} of {self.many} packages, " if self.many else ""
         return f"  … {counted}{self.doing}, {seconds:.0f} s"
+
+
+def unpacked() -> int:
+    """The packages that lie in this environment."""
+    return sum(1 for _ in Path(get_paths()["purelib"]).glob("*.dist-info"))
 
 
 def follow(lines: Iterable[str], progress: Progress) -> None:
@@ -49,7 +57,8 @@ def follow(lines: Iterable[str], progress: Progress) -> None:
 
 def main(what: str, arguments: list[str], every: float = EVERY) -> int:
     print(f"Installing {what}. The first time takes a few minutes.", flush=True)
-    command = [sys.executable, "-m", "pip", "install", "--progress-bar", "off", *arguments]
+    # Not compiled ahead: that is half of the work, and most of it is never imported.
+    command = [sys.executable, "-m", "pip", "install", "--no-compile", "--progress-bar", "off", *arguments]
     progress, began = Progress(wanted(arguments)), time.monotonic()
     heard = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     with subprocess.Popen(command, **heard) as pip:  # noqa: S603 # our own pip
@@ -58,7 +67,7 @@ def main(what: str, arguments: list[str], every: float = EVERY) -> int:
         while reading.is_alive():
             reading.join(every)
             if reading.is_alive():
-                print(progress.line(time.monotonic() - began), flush=True)
+                print(progress.line(time.monotonic() - began, unpacked()), flush=True)
     if pip.returncode:
         print("\n".join(progress.lines), file=sys.stderr)
         return pip.returncode

@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 from bot.cli.reload import Reload
 from bot.cli.supervise import Supervisor, siblings, with_health
@@ -17,11 +18,12 @@ from storage.config import SignoffConfig, is_group, read_config
 from storage.errors import BadConfig
 from storage.private_files import private_directory, private_opener
 
+PATIENCE = 60.0  # seconds
 YOU = Member("U0YOU", "you", "You")
 OPS = Channel("C0OPS", "ops", "Your own plans, on this machine")
 GUIDE = (
     "*Your own configuration, on a Slack workspace that lives on this machine.* What is approved here really "
-    "happens. Ask as yourself; then act as an approver (bottom left). `/plan help` says what you can ask for."
+    "happens. Ask as yourself; then act as an approver (on the left). `/plan help` says what you can ask for."
 )
 
 
@@ -37,8 +39,18 @@ def own(settings: BotSettings, *, port: int) -> int:
         load_config(here)
         env = {**os.environ, **tokens, "SLACK_API_URL": slack.api_url}
         supervisor = Supervisor(siblings(with_health(env)))
-        print(f"\n  Your workspace:  {slack.page_url}\n  Stop:            Ctrl-C\n", flush=True)
+        print("  Starting the bot and the workers: some seconds …", flush=True)
+        Thread(target=welcome, args=(slack,), daemon=True).start()
         return supervisor.run(Reload(here, supervisor).look)
+
+
+def welcome(slack: LocalSlack) -> None:
+    """The address, once somebody answers there: whoever is quicker would be told that /plan failed."""
+    try:
+        slack.client(patience=PATIENCE).wait_for_bot()
+    except AssertionError:
+        print("  The bot has not come up yet; what it says stands above.", flush=True)
+    print(f"\n  Your workspace:  {slack.page_url}\n  Stop:            Ctrl-C\n", flush=True)
 
 
 def workspace(settings: BotSettings, port: int) -> LocalSlack:
@@ -48,6 +60,7 @@ def workspace(settings: BotSettings, port: int) -> LocalSlack:
     inside = tuple(one.id for one in people[1:])
     return LocalSlack(
         members=people, channels=(OPS,), title="Signoff, locally", guide=GUIDE, **installed(),
+        suggestions=("/plan help",),
         groups=[Group(id_, f"group-{n}", f"Group {n}", inside) for n, id_ in enumerate(groups, 1)],
         port=free_port(port), token=_token(settings.state), path=settings.state / "workspace.db",
     )  # fmt: skip
@@ -63,8 +76,9 @@ def members(config: SignoffConfig) -> Iterator[Member]:
     yield YOU
     people = [id_ for id_ in named(config) if not is_group(id_)] or ["U0APPROVER"]
     for number, id_ in enumerate(people, 1):
-        may = "admin" if id_ in config.people.admins else "approver"
-        yield Member(id_, f"{may}-{number}", f"{may.title()} {number}", is_admin=may == "admin")
+        only_admin = id_ in {*config.people.admins} - {*config.people.approvers}
+        may, admin = "admin" if only_admin else "approver", id_ in config.people.admins
+        yield Member(id_, f"{may}-{number}", f"{may.title()} {number}", is_admin=admin)
 
 
 def _token(state: Path) -> str:

@@ -86,7 +86,7 @@ def _services(chosen: Choices) -> list[str]:
         cluster,
         *(_service(chosen, one) for one in chosen.services),
         *(_kept(one) for one in chosen.kept_elsewhere),
-        *(remark(f"Left out: {one.name} in {one.namespace}. {_why(one)}") for one in chosen.left),
+        *(remark(f"Left out: {one.name} in {one.namespace}: {why_left(one)}") for one in chosen.left),
     ]
 
 
@@ -117,8 +117,11 @@ def _kept(one: Deployment) -> str:
     return f"{remark(why)}\n{silent(text)}"
 
 
-def _why(one: Deployment) -> str:
-    return one.hindrance or "One of that name is above; [inventory.clusters.main] namespaces would name both."
+def why_left(one: Deployment) -> str:
+    return (
+        one.hindrance
+        or "one of that name is named already; [inventory.clusters.main] namespaces would name both"
+    )
 
 
 def _commands() -> str:

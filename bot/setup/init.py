@@ -11,12 +11,14 @@ from bot.cli.doctor import Finding, examine
 from bot.cli.sources import look_around
 from bot.config import BotSettings
 from bot.setup.choices import Choices
+from bot.setup.configuration import why_left
 from bot.setup.files import CONFIG, drafts, write
 from storage.config import ZONES
 from storage.contract.survey import Survey
 from storage.errors import BadConfig
 
 PERSON = re.compile(r"[UWS][A-Z0-9]{2,}")
+MOST_LEFT = 3  # that the terminal tells
 SLACK = {"Slack bot token", "Slack app token", "ids"}
 
 
@@ -64,6 +66,7 @@ def told(survey: Survey, chosen: Choices) -> list[str]:
         lines.append(f"  cluster    {cluster.context}, which could not be looked at: {cluster.trouble}")
     else:
         lines.append(f"  cluster    {cluster.context}: {', '.join([names, *kept])}")
+    lines += left_out(chosen)
     for namespace, rights in cluster.lacking.items() if cluster else ():
         lines.append(f"             you may not {', '.join(rights)} in {namespace}")
     databases = ", ".join(f"{one.name} (${one.variable})" for one in survey.databases)
@@ -72,6 +75,13 @@ def told(survey: Survey, chosen: Choices) -> list[str]:
     if len(survey.contexts) > 1 and cluster:
         lines.append(f"  (of {len(survey.contexts)} contexts; --context chooses another)")
     return lines
+
+
+def left_out(chosen: Choices) -> list[str]:
+    """Why a deployment that somebody looks for is not there; all of them stand in the file."""
+    shown, more = chosen.left[:MOST_LEFT], len(chosen.left) - MOST_LEFT
+    lines = [f"             not {one.name} in {one.namespace}: {why_left(one)}" for one in shown]
+    return [*lines, f"             nor {more} more: signoff.toml says why"] if more > 0 else lines
 
 
 def next_thing(settings: BotSettings) -> str:

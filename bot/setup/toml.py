@@ -29,7 +29,7 @@ def remark(text: str) -> str:
 def table(path: Sequence[str], values: Mapping[str, object], notes: Mapping[str, str] | None = None) -> str:
     """A table of simple values; `notes` stand behind them."""
     lines = [f"{key(name)} = {value(given)}" for name, given in values.items()]
-    said = [f"{line:<46}{remark(notes[name])}" if notes and name in notes else line
+    said = [f"{line:<44}  {remark(notes[name])}" if notes and name in notes else line
             for name, line in zip(values, lines, strict=True)]  # fmt: skip
     return "\n".join([f"[{'.'.join(map(key, path))}]", *said])
 

@@ -93,7 +93,7 @@ def _hindrance(found: Manifest, service: Manifest | None, kept: str) -> str:
     if kept:
         return f"{kept} looks after it, and would undo every deploy that does not go through its repository"
     if service is None:
-        return "no Service of this name leads to it, so a deploy could not move its traffic"
+        return "no Service of this name leads to it; a command of yours can deploy it (docs/commands.md)"
     selector = service["spec"].get("selector") or {}
     if not selector or not selector.items() <= found["spec"]["template"]["metadata"]["labels"].items():
         return "the Service of this name does not choose its pods"

@@ -1,5 +1,6 @@
 """What `signoff init` writes can be read, says who and what was found, and lets nothing out of its quotes."""
 
+import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from bot.planner.validate import Catalogue
 from bot.setup.choices import STAND_IN, Choices, environment
 from bot.setup.configuration import configuration
 from bot.setup.files import drafts, write
+from bot.setup.init import told
 from bot.setup.runbook import runbook
+from bot.setup.toml import table
 from storage.config import SignoffConfig, read_config
 from storage.contract.survey import ClusterFound, DatabaseFound, Deployment, SuiteFound, Survey
 from workers.builtin.kubernetes.rights import NEEDED, WANTED
@@ -119,6 +122,23 @@ def test_of_two_namesakes_production_is_written_and_the_other_is_told() -> None:
 
     assert [one.namespace for one in chosen.services] == ["shop-production"]
     assert "Left out: shop in shop-staging" in configuration(chosen)
+
+
+def test_what_is_left_out_is_told_with_its_reason_and_the_list_stays_short() -> None:
+    left = [SHOP.model_copy(update={"name": f"w{n}", "hindrance": "no Service"}) for n in range(5)]
+    survey = Survey(cluster=cluster(SHOP, *left))
+    text = "\n".join(told(survey, choices(survey)))
+
+    assert "not w0 in shop-production: no Service" in text
+    assert "w3" not in text
+    assert "nor 2 more" in text
+
+
+def test_a_note_never_touches_what_it_stands_behind() -> None:
+    text = table(("a",), {"short": 1, "long": "x" * 60}, {"short": "one", "long": "two"})
+
+    assert tomllib.loads(text) == {"a": {"short": 1, "long": "x" * 60}}
+    assert [line.rpartition("  # ")[2] for line in text.splitlines()[1:]] == ["one", "two"]
 
 
 @pytest.mark.parametrize("suite", [TESTS, None])

@@ -1,0 +1,1 @@
+"""The README, followed literally and timed."""
