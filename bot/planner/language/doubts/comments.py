@@ -110,7 +110,9 @@ PAIR = frozenset({"both", "beide", "beiden", "ambos", "ambas"})
 def _steered(sentence: Sentence, one: Understood, used: set[int]) -> set[int]:
     """“down to 10” leads to a value; “both X and Y” counts the two that are named."""
     words, span = sentence.words, one.part.span
-    leads = {i for i in span if words[i].text in STEERS and i + 2 in used and words[i + 1].text in {"to", "auf"}}
+    leads = {
+        i for i in span if words[i].text in STEERS and i + 2 in used and words[i + 1].text in {"to", "auf"}
+    }
     pairs = {i for i in span if words[i].text in PAIR and _named_twice(sentence, i)}
     return leads | pairs
 
@@ -218,7 +220,7 @@ def _orders(sentence: Sentence, one: Understood, index: int) -> bool:
 
 
 DOING = frozenset(
-    "take make create do run perform start trigger produce store generate set change put then afterwards".split()
+    ["take", "make", "create", "do", "run", "perform", "start", "trigger", "produce", "store", "generate", "set", "change", "put", "then", "afterwards"]
 )
 
 
@@ -227,7 +229,11 @@ def _second_wish(sentence: Sentence, clause: Clause, open_: Sequence[int], world
     joins = clauses.JOINS | clauses.STRONG
     odd = [i for i in open_ if i - 1 in clause.span and sentence.words[i - 1].text in joins]
     wishes = [i for i in odd if sentence.words[i].text in DOING]
-    return [Doubt("verb", leftovers.phrase_at(clause, wishes[0]))] if wishes and "argument" in world.rules else []
+    return (
+        [Doubt("verb", leftovers.phrase_at(clause, wishes[0]))]
+        if wishes and "argument" in world.rules
+        else []
+    )
 
 
 def _joined_names(sentence: Sentence, one: Understood, world: World) -> list[Doubt]:

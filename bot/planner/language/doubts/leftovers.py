@@ -203,7 +203,9 @@ def _measured(clause: Clause, index: int, vocabulary: Vocabulary) -> bool:
     after = [clause.words[i] for i in range(index + 1, min(index + 3, clause.span.stop))]
     risks = [vocabulary.risk[kind] for kind in ("quantity", "comparison", "time")]
     times = any(clause.roles.get(i) == "time" for i in range(index + 1, min(index + 3, clause.span.stop)))
-    counted = any(word.kind not in {"word", "mark"} or any(word.text in one for one in risks) for word in after)
+    counted = any(
+        word.kind not in {"word", "mark"} or any(word.text in one for one in risks) for word in after
+    )
     return times or counted
 
 

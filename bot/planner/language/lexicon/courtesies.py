@@ -74,7 +74,11 @@ def closed(words: Sequence[Word], span: range, roles: Mapping[int, str], begins:
     if not any(words[i].text in OPENS for i in span):
         return True
     after = span.stop
-    if after >= len(words) or words[after].kind in {"mark", "emoji", "mention"} or roles.get(after) == "polite":
+    if (
+        after >= len(words)
+        or words[after].kind in {"mark", "emoji", "mention"}
+        or roles.get(after) == "polite"
+    ):
         return True
     before = span.start - 1
     while before >= 0 and roles.get(before) in {"polite", "mention", "emoji"}:

@@ -74,7 +74,9 @@ def asks_something(sentence: Sentence, part: Part, parts: Sequence[Part], world:
 
 
 KNOWING = frozenset(
-    split("know, knows, tell, wonder, wondering, curious, see, explain, clarify, understand, remember, learn, sure")
+    split(
+        "know, knows, tell, wonder, wondering, curious, see, explain, clarify, understand, remember, learn, sure"
+    )
 )
 INDIRECT = frozenset(split("what, what's, which, how, how's, when, where, who, whether, if"))
 

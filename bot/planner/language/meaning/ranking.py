@@ -199,7 +199,9 @@ def _scored(
     clause = sentence.clause(part.span)
     facts = values.facts(clause, intent.slots, world.config, world.lexicon, world.vocabulary)
     wanted = says(sentence.words, _reach(sentence, part, facts), intent.requires)
-    if (intent.requires and not wanted and not _named_alone(intent, facts, world)) or _makes_one(sentence, part, intent, wanted, question, world):
+    if (intent.requires and not wanted and not _named_alone(intent, facts, world)) or _makes_one(
+        sentence, part, intent, wanted, question, world
+    ):
         return None
     best = max(
         (_weight(sentence, part, intent, hit, facts, question, world) for hit in ours),
@@ -210,9 +212,7 @@ def _scored(
     if hit is None and intent.asks.by_name and facts.values:
         said = {i for i in facts.used if i in part.span}
         shown = question or _asks_to_see(sentence, part, world) or _only_named(sentence, part, facts, world)
-        if shown and _alluded(
-            sentence, part, intent, facts, world
-        ):
+        if shown and _alluded(sentence, part, intent, facts, world):
             score, hit, claimed = BY_NAME, Hit(intent.id, "noun", frozenset(said)), frozenset(said)
     if hit is None or score <= 0:
         return None
@@ -243,7 +243,9 @@ def _reach(sentence: Sentence, part: Part, facts: Facts) -> range:
 def _named_alone(intent: Intent, facts: Facts, world: World) -> bool:
     """“run smoke”: the exact name of a thing that no other runbook takes."""
     small = world.vocabulary.small
-    exact = {n: value for n, value in facts.values.items() if value.how == "exact" and value.said not in small}
+    exact = {
+        n: value for n, value in facts.values.items() if value.how == "exact" and value.said not in small
+    }
     tables = {intent.slots[n].inventory for n in exact}
     others = [one for one in world.grammar.intents.values() if one.id != intent.id]
     return any(table and not any(table in one.tables() for one in others) for table in tables)
