@@ -1,5 +1,6 @@
 """What the board may do: look at the rows, and keep who is there. Nothing here decides, plans or runs."""
 
+from storage.board import agents as drafting
 from storage.board import happenings, lines, visits
 from storage.board import spans as durations
 from storage.board import sums as figures
@@ -39,7 +40,11 @@ class Looking(Memory):
     holdings = happenings.holdings
     owners = happenings.owners
     unsent = happenings.unsent
+    due = happenings.due
     progress = happenings.progress
+
+    agents = drafting.agents
+    landings = drafting.landings
 
     spans = durations.spans
     sums = figures.sums

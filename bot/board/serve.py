@@ -33,8 +33,6 @@ class TooOften(SignoffError):
     """Somebody asks more than a person would."""
 
 
-SHARED = 256  # answers that several pages may wait for together
-FRESH = 5.0  # seconds for which an answer is the same, if nothing has moved
 STATUS: dict[type[Exception], int] = {
     Stranger: 401,
     Barred: 403,
@@ -70,7 +68,6 @@ class Server:
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(4, "board"))
     fetches: door.Limit = field(default_factory=lambda: door.Limit(*door.FETCHES))
     entries: door.Limit = field(default_factory=lambda: door.Limit(*door.ENTRIES))
-    _shared: dict[tuple[object, ...], asyncio.Future[Answer]] = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
         """Everything else is not here, and says so with the same headers."""
@@ -190,26 +187,9 @@ class Server:
         elif "/log/" in path or path == "/journal/export" or query.get("form"):
             answer = await self.aside(lambda: self.answers.file(scope, path, query))
         else:
-            answer = await self.together(request, scope, part=part, query=query)
+            seq = self.hub.seq
+            answer = await self.aside(lambda: self.answers.page(scope, path, query, part=part, seq=seq))
         return self.answered(request, answer)
-
-    async def together(
-        self, request: web.Request, scope: Scope, *, part: bool, query: dict[str, str]
-    ) -> Answer:
-        """Who asks for the same at the same time waits for the same answer."""
-        stamp = (self.hub.seq, int(time.monotonic() / FRESH))
-        key = (scope.actor.user, request.path_qs, part, stamp)
-        if key not in self._shared:
-            while len(self._shared) >= SHARED:
-                self._shared.pop(next(iter(self._shared)))
-            loop = asyncio.get_running_loop()
-            work = lambda: self.answers.page(scope, request.path, query, part=part)  # noqa: E731
-            self._shared[key] = loop.run_in_executor(self.threads, work)
-        try:
-            return await asyncio.shield(self._shared[key])
-        except Exception:
-            self._shared.pop(key, None)
-            raise
 
     def answered(self, request: web.Request, answer: Answer) -> web.Response:
         headers = door.HEADERS | {"Content-Type": answer.kind}

@@ -12,8 +12,12 @@ from storage.database.statements import table
 from storage.database.tables import Approval, Attempt, Event, Message, Plan, Revision, Step, Target
 from storage.journal.chain import broken_link
 from storage.memory import Memory
+from storage.settling.frames import CURRENT
+from storage.settling.starting import PENDING, PERMITTED
 
 PAGE = 50
+# Since when the oldest step could have started that nothing holds back.
+DUE_SINCE = select(func.min(col(Step.due_at))).join(Plan, CURRENT).where(*PENDING, PERMITTED)
 
 
 @dataclass(frozen=True)
@@ -166,3 +170,9 @@ def unsent(memory: Memory) -> datetime | None:
     stale = select(func.min(col(Message.not_before))).where(col(Message.wanted) > col(Message.shown))
     with memory.read() as t:
         return t.execute(stale).scalar()
+
+
+def due(memory: Memory) -> datetime | None:
+    """Since when the oldest step could have started that has not."""
+    with memory.read() as t:
+        return t.connection.execute(DUE_SINCE, {"now": memory.clock()}).scalar_one()

@@ -27,7 +27,7 @@ PAGES = (
     "/plans",
     "/plans?before={half}",
     "/plans/{half}",
-    "/processes",
+    "/fleet",
     "/figures",
     "/journal",
     "/report",

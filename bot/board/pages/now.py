@@ -188,7 +188,7 @@ def _vitals(vitals: Sequence[Vital]) -> Safe:
         for one in vitals
     ]
     return panel(
-        "Signoff itself", tag("ol", *rows, class_="rows slim"), aside=tag("a", "Processes", href="/processes")
+        "Signoff itself", tag("ol", *rows, class_="rows slim"), aside=tag("a", "Fleet", href="/fleet")
     )
 
 

@@ -13,7 +13,7 @@ from tests.support.places import ROOT
 from tests.support.world import DEPLOY, World
 
 pytestmark = [pytest.mark.board, pytest.mark.browser]
-PAGES = ("", "tonight", "plans", "plans/1", "processes", "figures", "journal?verify=1", "report")
+PAGES = ("", "tonight", "plans", "plans/1", "fleet", "figures", "journal?verify=1", "report")
 SIZES = {"wide": (1360, 900), "phone": (390, 844)}
 AXE = ROOT / "tests" / "support" / "axe.min.js"
 RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa", "best-practice"]
