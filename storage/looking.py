@@ -41,6 +41,7 @@ class Looking(Memory):
     owners = happenings.owners
     unsent = happenings.unsent
     due = happenings.due
+    cards = happenings.cards
     progress = happenings.progress
 
     agents = drafting.agents

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from bot.board.api.documents import Documents
 from bot.board.desk import Desk
-from bot.board.evidence import Evidence, day
+from bot.board.evidence import Evidence, TooMuch, day
 from bot.board.html import Safe
 from bot.board.pages.figures import PERIODS, figures_page
 from bot.board.pages.fleet import fleet_page, problems
@@ -34,6 +34,7 @@ from storage.errors import NotFound
 from storage.journal.chain import event_text
 
 Query = Mapping[str, str]
+WHOLE = 5000  # plans in a report as a file
 TEXT = "text/plain; charset=utf-8"
 
 
@@ -117,7 +118,8 @@ class Answers:
         return Made("journal", "Journal", journal_page(*found))
 
     def report(self, scope: Scope, query: Query) -> Made:
-        return Made("journal", "Report", report_page(*self._report(scope, query)))
+        before = number(query.get("before"), 0, 2**31 - 1)
+        return Made("journal", "Report", report_page(*self._report(scope, query, before=before)))
 
     def _plan(self, scope: Scope, plan_id: int) -> Made:
         facts, tell = self.evidence.plan_page(scope, plan_id)
@@ -125,11 +127,12 @@ class Answers:
         revision = facts.view.revision if facts.view.spec else 0
         return Made("plans", title, plan_page(facts, tell), plan_id, revision)
 
-    def _report(self, scope: Scope, query: Query) -> tuple[ReportFacts, Telling]:
+    def _report(self, scope: Scope, query: Query, **more: int) -> tuple[ReportFacts, Telling]:
         today = self.desk.store.clock().date()
         since = day(query.get("since", "")) or today - timedelta(days=30)
         until = day(query.get("until", "")) or today
-        return self.evidence.report_page(scope, since, until, clip(query.get("target", ""), 100))
+        target = clip(query.get("target", "").strip(), 100)
+        return self.evidence.report_page(scope, since, until, target, **more)
 
     def file(self, scope: Scope, path: str, query: Query) -> Answer:
         """What is kept as a file."""
@@ -141,7 +144,9 @@ class Answers:
             case ["journal", "export"]:
                 return self._export(scope, query)
             case ["report"]:
-                facts, _ = self._report(scope, query)
+                facts, _ = self._report(scope, query, most=WHOLE)
+                if facts.older:
+                    raise TooMuch(f"There are more than {WHOLE:,} plans. Please choose a shorter time.")
                 return Answer(
                     report_csv(facts).encode(),
                     "text/csv; charset=utf-8",

@@ -1,6 +1,6 @@
 """What each page needs, gathered from the rows for one person: everything passes their scope."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 from bot.board.names import Names
 from bot.board.pages.figures import FiguresFacts
 from bot.board.pages.fleet import LATELY, FleetFacts, Holding
-from bot.board.pages.now import NowFacts, Vital
+from bot.board.pages.now import ENDED, NowFacts, Vital
 from bot.board.pages.plans import PlansFacts
 from bot.board.pages.tonight import Held, TonightFacts
 from bot.board.parts.lanes import Scale
@@ -39,7 +39,6 @@ LINES, OPEN = 2000, 150  # open plans that are listed, and of these those that a
 NIGHT = (timedelta(hours=22), timedelta(hours=8))  # from when in the evening, for how long
 STRETCHES = 20  # pages of other people's plans that are passed over for one page
 LATE = 60.0  # seconds that a message may take to Slack
-SUBJECTS = 30  # ended plans whose title is made; the others say the wish
 
 
 @dataclass
@@ -52,6 +51,7 @@ class Desk:
     state: Path
     site: str
     minute: Remembered = field(default_factory=lambda: Remembered(60.0, 4000))
+    glances: Remembered = field(default_factory=lambda: Remembered(10.0, 1000))
     views: Remembered = field(default_factory=lambda: Remembered(300.0, 2000))
 
     @property
@@ -91,12 +91,22 @@ class Desk:
         """Open plans, oldest first: those that they see, and the others."""
         lines = self.store.page(Filter(state="open"), LINES)[::-1]
         mine = {line.id for line in scope.pick(lines, lambda line: line.id)}
-        seen = [self.found(line) for line in lines if line.id in mine][:OPEN]
-        return seen, [self.found(line) for line in lines if line.id not in mine][:OPEN]
+        seen = self.found([line for line in lines if line.id in mine][:OPEN])
+        return seen, self.found([line for line in lines if line.id not in mine][:OPEN])
 
-    def found(self, line: PlanLine) -> PlanView:
-        """As it stands now: how far it is has no version."""
-        return unless(self.tampered(line), self.store.view(line.id))
+    def found(self, lines: Sequence[PlanLine]) -> list[PlanView]:
+        """As they stand now; read again when anything moved that it tells of, and now and then."""
+        stops = tuple((stop.scope, stop.since) for stop in self.store.stops())
+        cards, around = self.store.cards([line.id for line in lines]), (stops, *self.store.holdings())
+        steps: dict[int, list[str]] = {}
+        for plan, said in self.store.progress(BUSY).values():
+            steps.setdefault(plan, []).append(said)
+        keys = ((line.version, cards.get(line.id), tuple(steps.get(line.id, ())), around) for line in lines)
+        found = zip(lines, keys, strict=True)
+        return [unless(self.tampered(line), self.glance(line.id, key)) for line, key in found]
+
+    def glance(self, plan_id: int, key: Hashable) -> PlanView:
+        return self.glances.get((plan_id, key), lambda: self.store.view(plan_id))
 
     def today(self) -> datetime:
         there = local(self.store.clock(), self.config.zone)
@@ -104,9 +114,9 @@ class Desk:
 
     def now_page(self, scope: Scope) -> tuple[NowFacts, Telling]:
         seen, _ = self.open(scope)
-        lines = self.lines(scope.pick(self.store.ended(self.today()), lambda line: line.id))
-        ended = [(line, self.subject(line) if n < SUBJECTS else line.text) for n, line in enumerate(lines)]
-        facts = NowFacts(seen, ended, self.sums(scope, 7), self.vitals())
+        today = scope.pick(self.store.ended(self.today()), lambda line: line.id)
+        ended = [(line, self.subject(line)) for line in self.lines(today[:ENDED])]
+        facts = NowFacts(seen, ended, self.sums(scope, 7), self.vitals(), len(today))
         return facts, self.telling(seen)
 
     def subject(self, line: PlanLine) -> str:

@@ -15,6 +15,7 @@ from bot.board import door
 from bot.board.answers import Answer, Answers
 from bot.board.api.documents import BadQuery
 from bot.board.api.openapi import document
+from bot.board.evidence import TooMuch
 from bot.board.pages.enter import entry, refused
 from bot.board.scope import Scope, Scopes
 from bot.board.sessions import Barred, Sessions, Stranger
@@ -38,6 +39,7 @@ STATUS: dict[type[Exception], int] = {
     Barred: 403,
     NotFound: 404,
     BadQuery: 400,
+    TooMuch: 413,
     Unidentified: 503,
     Unavailable: 503,
     TooOften: 429,
@@ -47,6 +49,7 @@ TITLES = {
     401: "Please come by Slack",
     403: "Not any more",
     404: "Not here",
+    413: "Too much for one file",
     429: "Too often",
     503: "Not now",
     405: "Not that way",

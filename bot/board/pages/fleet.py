@@ -79,7 +79,7 @@ def problems(facts: FleetFacts, now: datetime) -> list[tuple[str, str, str, str]
 
 
 def fleet_page(facts: FleetFacts, tell: Telling) -> Safe:
-    said = "Processes and agents, problems first. Nothing here is a counter of its own: all is read from the rows."
+    said = "Processes and agents, problems first. Nothing is counted apart: all is read from the rows."
     found = problems(facts, tell.now.at)
     rows = [row(kind, word, tag("span", what, class_="t"), about) for kind, word, what, about in found]
     first = panel(
