@@ -61,6 +61,7 @@ class Visits(Memory):
     find = visits.find
     enter = visits.enter
     guest = visits.guest
+    why = visits.why
     bearer = visits.bearer
     seen = visits.seen
     leave = visits.leave

@@ -32,6 +32,7 @@ from storage.looking import Looking, Visits
 from storage.signal_flag import Flag
 
 TICK = 1.0
+KNOWN = 40.0  # seconds for which it stands who somebody is: with the next look of an open page, a minute
 PATIENCE = 60.0  # seconds for the bot to make the database ready
 BOUNDS = Bounds(connections=600, size=20_000, life=60.0, parting=3.0)
 UNTOLD = (
@@ -83,7 +84,7 @@ def made(settings: BotSettings, config: SignoffConfig, store: Looking, visits: V
     if not token:
         raise BadConfig(UNTOLD)
     client = WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
-    people = People(client, home(client), groups=config.groups())
+    people = People(client, home(client), groups=config.groups(), lasts=KNOWN)
     tickets, files = settings.tickets(), static_files.load()
     desk = Desk(store, Names(client), config, settings.state, people.home.url)
     sessions = Sessions(visits, people, tickets)

@@ -18,7 +18,7 @@ from bot.board.api.openapi import document
 from bot.board.evidence import TooMuch
 from bot.board.pages.enter import entry, refused
 from bot.board.scope import Scope, Scopes
-from bot.board.sessions import Barred, Sessions, Stranger
+from bot.board.sessions import LEFT, Barred, Sessions, Stranger
 from bot.board.static_files import File
 from bot.board.streams import BYE, COMMENT, LASTS, Hub, event
 from bot.people import Unidentified
@@ -172,7 +172,7 @@ class Server:
 
     async def leave(self, request: web.Request) -> web.StreamResponse:
         guest = await self.aside(lambda: self.guest(request))
-        await self.aside(lambda: self.sessions.visits.leave(guest.visit, "left"))
+        await self.aside(lambda: self.sessions.visits.leave(guest.visit, LEFT))
         answer = self.refusal(request, 200, "You have left the board. /plan board lets you in again.")
         answer.headers["Set-Cookie"] = door.cookie("", lasts=0)
         return answer

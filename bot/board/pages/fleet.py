@@ -188,7 +188,7 @@ def _process(one: Process, facts: FleetFacts, tell: Telling) -> Safe:
         tag("td", one.name),
         tag("td", one.release, class_="mono"),
         tag("td", tell.now.clock(one.started_at)),
-        tag("td", ago),
+        tag("td", ago, class_="ago"),
         tag("td", str(facts.running.get(one.name, 0)) if one.kind == "workers" else "–"),
     ]
     return tag("tr", *cells)
