@@ -150,6 +150,7 @@ class Server:
         user = await self.aside(lambda: self.sessions.expected(ticket))
         if not user:
             return self.refusal(request, 403, USED)
+        self.entries.forgives(request.remote or "")  # behind a proxy, all have one address
         name = await self.aside(lambda: self.answers.desk.names.who(user))
         headers = door.HEADERS | {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
         return web.Response(
@@ -165,6 +166,7 @@ class Server:
         session, plan = await self.aside(lambda: self.sessions.enter(ticket))
         if not session:
             return self.refusal(request, 403, USED)
+        self.entries.forgives(request.remote or "")
         to = f"/plans/{plan}" if plan else "/"
         return web.Response(
             status=303, headers=door.HEADERS | {"Location": to, "Set-Cookie": door.cookie(session)}
@@ -207,6 +209,7 @@ class Server:
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Numbers of plans, as they move; ends by itself, and who comes again is looked at again."""
         guest, scope = await self.aside(lambda: self.known(request))
+        self.take(self.fetches, guest.visit)
         full = self.hub.count(guest.visit) >= door.STREAMS or len(self.hub.streams) >= door.STREAMS_IN_ALL
         if full or self.hub.over:
             return self.refusal(request, 429, "Too many pages of yours are open.")
