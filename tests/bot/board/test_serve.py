@@ -389,3 +389,20 @@ def test_opening_a_plan_is_kept_for_the_figures(site: Board):
     from storage.board.stories import all_opened
 
     assert [(one.plan_id, one.user) for one in all_opened(site.store)] == [(plan_id, "BOB")]
+
+
+def test_what_was_added_under_a_mandate_names_the_approval_that_it_is_under(site: Board):
+    """The report is evidence: an epic that runs was not approved by nobody."""
+    plan_id = propose(site.store, plan_spec(step("a")))
+    approve(site.store, plan_id)
+    with site.store.write() as t:
+        from sqlalchemy import text
+
+        columns = [row[1] for row in t.execute(text("PRAGMA table_info(revision)"))]
+        kept = ", ".join(f'"{name}"' for name in columns if name not in {"number", "parent"})
+        t.execute(text(f"INSERT INTO revision (number, parent, {kept}) SELECT 2, 1, {kept} FROM revision"))
+        t.execute(text("UPDATE plan SET revision = 2"))
+    found = site.server.answers.desk.store.approvals(plan_id, 2)
+
+    assert [(one.user, one.revision) for one in found] == [("BOB", 1)]
+    assert site.server.answers.desk.store.approvals(plan_id, 1)[0].user == "BOB"
