@@ -132,7 +132,7 @@ class Posting:
         return str(next(iter(sent.get("files") or [{}])).get("id", ""))
 
     def _found_file(self, channel: str, thread: str, name: str, size: int) -> str:
-        """Slack's name of a file that a crash kept us from noting, or "". Anybody's may be called the same."""
+        """Slack's name of our own file that a crash kept us from noting, or ""; others may post one, too."""
         found = self.client.conversations_replies(channel=channel, ts=thread, limit=200)["messages"]
         files = [file for said in found for file in said.get("files", ()) if file.get("name") == name]
         us = self.client.auth_test()["user_id"] if files else ""
