@@ -235,8 +235,8 @@ def _unmarked(line: str) -> str:
 
 def approvable(view: PlanView) -> bool:
     """Whether somebody may say yes: all of it is shown, and policy allows it."""
-    shown = not any(step.previewing for step in view.steps) and (view.filed or not view.lengthy)
-    return view.state == PlanState.proposed and shown and not view.demands.denied and not view.outdated
+    open_ = view.state == PlanState.proposed and not view.demands.denied
+    return open_ and view.shown and not view.outdated
 
 
 def editing(view: PlanView) -> list[Block]:

@@ -97,6 +97,6 @@ def grounded(memory: Memory, plan_id: int, *, told: Mapping[str, Any]) -> None:
     """Put on record what a model is handed besides the request, before it is."""
     with memory.write() as t:
         plan = t.touch(plan_id)
-        if plan.state != PlanState.planning:
+        if plan.state not in {PlanState.planning, PlanState.proposed}:
             raise Conflict(t.why_not(plan_id, "planning"))
         t.journal(plan, "ground", actor="planner", data={name: part for name, part in told.items() if part})
