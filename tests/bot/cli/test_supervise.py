@@ -17,6 +17,7 @@ from bot.local.server import LocalSlack
 from bot.local.shapes import Member
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
+from storage.errors import BadConfig
 from tests.support.fakes import PLAN_JSON
 from tests.support.ports import ports
 from tests.support.store import Store
@@ -235,3 +236,9 @@ def test_up_asks_for_health_where_the_operator_says_or_else_on_loopback() -> Non
     assert [one.health for one in none] == ["", ""]
     assert all(one.health.startswith("http://127.0.0.1:") for one in chosen)
     assert chosen[0].env["SIGNOFF_HEALTH_PORT"] == chosen[1].env["SIGNOFF_HEALTH_PORT"] != "0"
+
+
+@pytest.mark.parametrize("name", ["SIGNOFF_HEALTH_PORT", "SIGNOFF_DRAIN", "SIGNOFF_BOARD_PORT"])
+def test_a_number_that_is_none_is_a_sentence(name: str) -> None:
+    with pytest.raises(BadConfig, match=f"{name} is no number: 'soon'"):
+        siblings(with_health({name: "soon"}))
