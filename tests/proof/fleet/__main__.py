@@ -18,12 +18,13 @@ from threading import Thread
 from typing import Any
 
 from bot.demo.run import Demo
-from bot.demo.seed import free_port, plant
+from bot.demo.seed import plant
 from bot.local.client.person import WorkspaceClient
 from storage.contract.states import PlanState, StepState
 from storage.errors import NotFound
 from storage.monitoring.fleet import fleet
 from tests.support.places import ROOT
+from tests.support.ports import ports
 from workers.practice import sample_repository
 
 CALLS = 5  # that an agent makes which has no trouble
@@ -50,13 +51,13 @@ class Run:
 
     def __init__(self, home: Path, given: argparse.Namespace) -> None:
         self.home, self.given, self.think = home, given, given.minutes * 60 / CALLS
-        self.port, self.began, self.peak, self.memory = free_port(0), time.monotonic(), 0, 0
+        self.port, self.began, self.peak, self.memory = ports(), time.monotonic(), 0, 0
         self.wrong: list[str] = []
         self.drafted = 0.0
         sample_repository.plant(home / "proof", given.agents)
         (home / "subtasks").mkdir()
         (home / "subtasks" / "all.json").write_text(sample_repository.subtasks(given.agents))
-        self.seed = plant(home, free_port(0))
+        self.seed = plant(home, ports(4))
         with (home / "signoff.toml").open("a") as config:
             made = {"home": home, "python": sys.executable, "port": self.port, "agents": given.agents}
             config.write(REPOSITORY.format(call=30 + 8 * self.think, **made))
