@@ -204,6 +204,7 @@ ROWS = {
     PlanState.approved: ["cancel", "details"],
     PlanState.stalled: ["cancel", "details"],
     PlanState.done: ["again", "save", "details"],
+    PlanState.expired: ["again", "details"],
 }
 
 
