@@ -16,8 +16,8 @@ from bot.cards.decision_form import decision_form
 from bot.cards.edit_form import edit_form, step_form
 from bot.cards.home import HomeFacts, home
 from bot.local.schema.limits import UPDATE_TEXT, check_home, check_message, check_view
-from bot.planner.runbooks import book as runbooks
 from bot.planner.edits.difference import UNCHANGING
+from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState, StepState
