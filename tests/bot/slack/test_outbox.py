@@ -249,7 +249,7 @@ def test_updates_of_one_message_wait_three_seconds_but_a_decision_does_not(outbo
 
     assert "approved" in decided
     assert too_soon == decided
-    assert "Running step 1" in workspace.messages()[0]["text"]
+    assert "Running." in workspace.messages()[0]["text"]
 
 
 def fussy(outbox, slack, *unknown):
