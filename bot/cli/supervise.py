@@ -25,6 +25,9 @@ PATIENCE = 15.0  # seconds to end by itself before it is killed; workers have SI
 GOOD = 60.0  # seconds after which a run counts as a good one, and earlier falls are forgotten
 LOOK = 5.0  # seconds between two looks at a child's health
 UNWELL = 60.0  # seconds in which it may say so, or say nothing, before it is started anew
+STARTING = (
+    240.0  # the same, before it has lived at all: it may wait for the database, for Slack, for the machine
+)
 
 
 def lives(url: str) -> bool:
@@ -51,6 +54,7 @@ class Child:
     health: str = ""  # the address where it says whether it lives
     started_at: float = 0.0
     well_at: float = 0.0  # when it was last known to live
+    lived: bool = False  # since it was last started
     looked_at: float = 0.0
     renewing: bool = False  # told to end when it can, and to be started at once
 
@@ -61,7 +65,7 @@ class Child:
         )
         if out:
             out.close()
-        self.starts += 1
+        self.starts, self.lived = self.starts + 1, False
         self.started_at = self.well_at = self.looked_at = time.monotonic()
 
     def watch(self) -> None:
@@ -98,9 +102,11 @@ class Child:
         if not self.health or now - self.looked_at < LOOK:
             return
         pause, self.looked_at = now - self.looked_at, now
-        if lives(self.health) or pause > 3 * LOOK:  # we stood still ourselves: nobody is to blame
+        if lives(self.health):
+            self.well_at, self.lived = now, True
+        elif pause > 3 * LOOK:  # we stood still ourselves: nobody is to blame
             self.well_at = now
-        elif now - self.well_at > UNWELL:
+        elif now - self.well_at > (UNWELL if self.lived else STARTING):
             logger.error("%s does not live any more, and is started anew", self.name)
             self.end(PATIENCE)
 

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from bot.cli.supervise import Child, siblings
+from bot.cli.supervise import Child, lives, siblings
 from bot.demo.run import Demo
 from bot.demo.seed import plant
 from bot.local.client.person import Person
@@ -74,6 +74,7 @@ class World:
         self.workspace = self.demo.slack.client(patience=30.0)
         try:
             self.demo.slack.client(patience=STARTING).wait_for_bot()
+            self._wait_for_board()
         except AssertionError:
             self.__exit__(*sys.exc_info())
             raise
@@ -91,6 +92,14 @@ class World:
         self.store.engine.dispose()
         for log in sorted(self.home.glob("*.log")) if kind else ():
             sys.stderr.write(f"--- {log.name}\n{log.read_text(errors='replace')[-4000:]}\n")
+
+    def _wait_for_board(self) -> None:
+        """If there is one."""
+        board = next((child for child in self.demo.supervisor.children if child.name == "board"), None)
+        end = time.monotonic() + STARTING
+        while board and not lives(board.health):
+            assert time.monotonic() < end, "waited for the board"
+            time.sleep(0.05)
 
     @property
     def store(self) -> Intention:
@@ -148,7 +157,7 @@ class World:
                 child.process.wait()
 
 
-def with_witness(home: Path, **options: str) -> World:
+def with_witness(home: Path, **options: Any) -> World:
     """A world whose workers include the witness."""
     world = World(home, config=witnessed, **options)
     world.use({"PYTHONPATH": str(WITNESS), "WITNESS_PLACE": str(home)})

@@ -228,6 +228,20 @@ def test_a_child_that_is_stopped_is_started_anew_and_one_that_lives_is_not(
     assert first.returncode == -9
 
 
+def test_a_child_that_is_just_starting_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bot.cli.supervise, "LOOK", 0.0)
+    monkeypatch.setattr(bot.cli.supervise, "UNWELL", 0.0)
+    one = Child("slow", ("-c", "import time; time.sleep(60)"), os.environ, health="http://127.0.0.1:1/healthz")
+    one.start()
+    assert one.process
+    one.watch()
+    waited = one.process.poll()
+    monkeypatch.setattr(bot.cli.supervise, "STARTING", 0.0)
+    one.watch()
+
+    assert (waited, one.process.poll()) == (None, -signal.SIGTERM)
+
+
 def test_up_asks_for_health_where_the_operator_says_or_else_on_loopback() -> None:
     mine = siblings(with_health({"SIGNOFF_HEALTH_PORT": "9000", "SIGNOFF_HEALTH_HOST": "::"}))
     none, chosen = siblings({}), siblings(with_health({}))
