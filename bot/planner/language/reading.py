@@ -213,7 +213,23 @@ def _timed(
     return made, doubts
 
 
-TELLERS = frozenset(["we", "it", "they", "there", "users", "customers", "people", "everyone", "everybody", "he", "she", "i", "traffic"])
+TELLERS = frozenset(
+    [
+        "we",
+        "it",
+        "they",
+        "there",
+        "users",
+        "customers",
+        "people",
+        "everyone",
+        "everybody",
+        "he",
+        "she",
+        "i",
+        "traffic",
+    ]
+)
 
 
 def _in_aside(sentence: Sentence, time: Time, known: Sequence[Understood]) -> bool:

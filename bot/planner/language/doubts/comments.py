@@ -220,7 +220,24 @@ def _orders(sentence: Sentence, one: Understood, index: int) -> bool:
 
 
 DOING = frozenset(
-    ["take", "make", "create", "do", "run", "perform", "start", "trigger", "produce", "store", "generate", "set", "change", "put", "then", "afterwards"]
+    [
+        "take",
+        "make",
+        "create",
+        "do",
+        "run",
+        "perform",
+        "start",
+        "trigger",
+        "produce",
+        "store",
+        "generate",
+        "set",
+        "change",
+        "put",
+        "then",
+        "afterwards",
+    ]
 )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, Field
@@ -12,8 +12,10 @@ from workers.builtin.code.change.loop import Loop
 from workers.builtin.code.change.port import Agent, Ended, Spent, Task
 from workers.builtin.code.ground import gate, subtasks
 from workers.builtin.code.ground.acceptance import Draft, Verdict, baseline, drafted, judge
-from workers.builtin.code.ground.git import Git
+from workers.builtin.code.ground.git import Change, Git
 from workers.builtin.code.ground.places import place_of
+from workers.builtin.code.ground.powers import own_modules
+from workers.builtin.code.ground.refs import draft_ref
 from workers.builtin.code.ground.repository import Entry, Repository, entry_of
 from workers.builtin.code.ground.rungs import Rungs
 from workers.builtin.code.ground.subtasks import MOST, Subtask, Work
@@ -84,14 +86,15 @@ class Job:
 
     def __init__(self, entry: Entry, work: Work, subtask: Subtask, ctx: Context) -> None:
         self.entry, self.work, self.subtask, self.ctx = entry, work, subtask, ctx
-        self.git, self.ref = Git(entry, ctx), f"refs/heads/signoff/{ctx.plan}/{ctx.step}"
-        self.rungs = Rungs(entry.pool, ctx.key, len(entry.models))
+        self.git, self.ref = Git(entry, ctx), draft_ref(ctx.plan, ctx.step)
+        self.rungs, self.judges = Rungs(entry.pool, ctx.plan, ctx.step, len(entry.models)), work.judges()
+        self.before = ""  # where the branch stood when this attempt began: a later one's is not overwritten
         self.model = self.rungs.model(entry.models)
         self.spent, self.rounds, self.incident = Spent(), 0, ""
 
     def made_before(self) -> Report[ChangeData] | None:
         """What an attempt committed that did not come to report it."""
-        tip = self.git.tip(self.ref) if (self.git.dir / "HEAD").exists() else ""
+        tip = self.before = self.git.tip(self.ref) if (self.git.dir / "HEAD").exists() else ""
         if not tip or self.git.trailer(tip, "Signoff-Key") != self.ctx.key:
             return None
         return self._report(tip, "it was committed before", self.git.trailer(tip, "Signoff-Model"))
@@ -126,6 +129,7 @@ class Job:
             self.ctx.progress,
             self.ctx.cancelled,
             time.monotonic,
+            self.judges,
         )
         if self.entry.driver not in DRIVERS:
             raise Permanent(
@@ -151,7 +155,7 @@ class Job:
             self.incident = "red" if ended.why == "finished" else ended.why
 
     def _judged(self, home: Path, place: Path) -> tuple[Draft, Verdict]:
-        draft = drafted(self.git, self.work.base, place, self.subtask.paths)
+        draft = drafted(self.git, self.work.base, place, self.subtask.paths, self.judges)
         if draft.strays:
             return draft, Verdict(False, f"These are not yours to change: {', '.join(draft.strays[:10])}")
         if not draft.changes:
@@ -163,7 +167,7 @@ class Job:
 
     def _commit(self, draft: Draft) -> str:
         commit = self.git.commit(draft.tree, [self.work.base], self._message())
-        self.git.move(self.ref, commit, self.git.tip(self.ref))
+        self.git.move(self.ref, commit, self.before)
         return commit
 
     def _message(self) -> str:
@@ -203,7 +207,7 @@ class Job:
         added = [line[1:] for line in told if line.startswith("+") and not line.startswith("+++")]
         removed = sum(line.startswith("-") and not line.startswith("---") for line in told)
         added += ["\0binary"] if any(line.startswith("Binary files") for line in told) else []
-        flags = gate.flags(self.entry, found, added, self.subtask.paths)
+        flags = self._flags(commit, found, added)
         data = self._data(
             commit=commit,
             green=True,
@@ -220,6 +224,16 @@ class Job:
         return Report[ChangeData].ok(
             f"“{self.subtask.title}”: +{len(added)} −{removed} by {model}, its tests pass{held}", data
         )
+
+    def _flags(self, commit: str, found: Sequence[Change], added: Sequence[str]) -> list[str]:
+        base, paths = self.work.base, self.subtask.paths
+        texts = [
+            gate.Text(one.path, self.git.text(base, one.path), self.git.text(commit, one.path))
+            for one in found
+            if one.path.endswith(gate.PYTHON)
+        ]
+        own = own_modules(self.git.files(base))
+        return gate.flags(self.entry, found, added, paths, texts=texts, own=own, judges=self.judges)
 
     def _data(self, **more: object) -> ChangeData:
         given = {

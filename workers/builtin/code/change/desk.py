@@ -114,7 +114,7 @@ class Desk:
         name = os.path.relpath(real, home)
         if ".git" in name.lower().split(os.sep):
             raise Refused("there is no .git here")
-        if writes and not may_change(self.task.entry, name, self.task.subtask.paths):
+        if writes and not may_change(self.task.entry, name, self.task.subtask.paths, self.task.judges):
             raise Refused(f"{name} is not yours to change; yours are: {', '.join(self.task.subtask.paths)}")
         return Path(real)
 

@@ -25,6 +25,7 @@ class Task:
     told: Callable[[str], None]
     cancelled: Callable[[], bool]
     clock: Callable[[], float]
+    judges: frozenset[str] = frozenset()  # files of tests, which nobody changes
 
 
 @dataclass
