@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from pydantic import BaseModel, Field
@@ -10,6 +11,7 @@ from pydantic import BaseModel, Field
 from workers.base import Context, Params, Permanent, Report, Transient, Worker, action, check
 from workers.builtin.code.change.loop import Loop
 from workers.builtin.code.change.port import Agent, Ended, Spent, Task
+from workers.builtin.code.change.sdk import Sdk
 from workers.builtin.code.ground import gate, subtasks
 from workers.builtin.code.ground.acceptance import Draft, Verdict, baseline, drafted, judge
 from workers.builtin.code.ground.git import Change, Git
@@ -20,9 +22,10 @@ from workers.builtin.code.ground.repository import Entry, Repository, entry_of
 from workers.builtin.code.ground.rungs import Rungs
 from workers.builtin.code.ground.subtasks import MOST, Subtask, Work
 from workers.commands import box
+from workers.commands.leftovers import marks
 
 FIXES = 2  # rounds in the same conversation, after the tests were red
-DRIVERS: dict[str, Callable[[Task], Agent]] = {"loop": Loop}
+DRIVERS: dict[str, Callable[[Task], Agent]] = {"loop": Loop, "claude-agent-sdk": Sdk}
 
 
 class ChangeParams(Params):
@@ -104,11 +107,14 @@ class Job:
         self._baseline(home)
         self.git.put(base, place)
         agent = self._agent(home, place)
+        self.spent = agent.spent
         try:
-            ended, draft, verdict = self._rounds(agent, home, place)
+            with closing(agent):
+                ended, draft, verdict = self._rounds(agent, home, place)
         except Transient as error:
-            self.spent = agent.spent
             return self._failed(str(error), "api", kind="transient")
+        except Permanent as error:  # ours; what was spent until then is known
+            return self._failed(str(error), "ours", kind="permanent")
         if not verdict.green:
             return self._red(ended, verdict)
         commit = self._commit(draft)
@@ -130,11 +136,8 @@ class Job:
             self.ctx.cancelled,
             time.monotonic,
             self.judges,
+            marks(self.ctx.key),
         )
-        if self.entry.driver not in DRIVERS:
-            raise Permanent(
-                f"The driver {self.entry.driver} is not installed: pip install 'signoff[agents]'."
-            )
         return DRIVERS[self.entry.driver](task)
 
     def _rounds(self, agent: Agent, home: Path, place: Path) -> tuple[Ended, Draft, Verdict]:
@@ -146,7 +149,6 @@ class Job:
             self.rounds += 1
             ended = agent.say(f"Not done yet.\n{verdict.said}")
             draft, verdict = self._judged(home, place)
-        self.spent = agent.spent
         return ended, draft, verdict
 
     def _noticed(self, ended: Ended, verdict: Verdict) -> None:

@@ -194,9 +194,7 @@ class Code(Worker):
             else f"\n{git.entry.base} has moved since; it is not merged here."
         )
         # What it changes itself: an earlier integration of the same plan moves the tip, and nothing of this.
-        change = fingerprint(
-            git.run("diff-tree", "-r", "--raw", "--no-renames", start, done.tree).splitlines()
-        )
+        change = fingerprint(git.run("diff-tree", "-r", "--raw", "--no-renames", start, done.tree))
         return Preview(text + moved, {"source": source, "change": change, "left": len(left)}, found[:3])
 
     @action(changes=False, repeat="safe", timeout=600, typical=5, says="*Sum up* what landed in {repository}")
