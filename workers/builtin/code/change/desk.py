@@ -41,6 +41,14 @@ class Desk:
         except (Refused, OSError, UnicodeError, ValueError) as error:
             return f"{type(error).__name__}: {error}"[:500], True
 
+    def refusal(self, path: str) -> str:
+        """Why this may not be written, or ""."""
+        try:
+            self._path({"path": path}, writes=True)
+        except Refused as error:
+            return str(error)
+        return ""
+
     def repeated(self, name: str, given: Any) -> int:
         """How often exactly this was asked for."""
         key = hashlib.sha256(json.dumps([name, given], sort_keys=True, default=str).encode()).hexdigest()

@@ -13,6 +13,7 @@ from typing import Any
 import urllib3
 
 from workers.base import Permanent, Transient
+from workers.builtin.code.change.loop import MAX_TOKENS
 from workers.builtin.code.change.port import Spent
 from workers.builtin.code.ground.model import fault, key_of
 from workers.builtin.code.ground.repository import Entry, Model
@@ -22,7 +23,6 @@ PATH = "/v1/messages"
 PASSED = ("anthropic-version", "anthropic-beta", "content-type", "accept", "user-agent")
 LARGEST = 20_000_000
 TROUBLES = 3  # calls in a row that came to nothing, until the conversation is given up
-ANSWER = 8000  # tokens that a reply is reckoned with before it is there
 _pool = urllib3.PoolManager(maxsize=200, retries=False)
 
 
@@ -41,15 +41,19 @@ class Proxy:
         self._server.shutdown()
         self._server.server_close()
 
-    def demand(self, path: str, body: bytes) -> str:
-        """Why this is not passed on, or ""."""
+    def admitted(self, path: str, body: bytes) -> bytes:
+        """What is passed on of a call. Permanent says why not."""
         if path.partition("?")[0] != PATH:
-            return "only messages are passed on"
+            raise Permanent("only messages are passed on")
+        asked: Any = None
         with suppress(ValueError):
             asked = json.loads(body)
-            if isinstance(asked, dict) and asked.get("model") == self.model.name:
-                return self._too_dear(len(body))
-        return f"only {self.model.name} is asked here"
+        if not isinstance(asked, dict) or asked.get("model") != self.model.name:
+            raise Permanent(f"only {self.model.name} is asked here")
+        if self._too_dear(len(body)):
+            raise Permanent("the money of this attempt is spent")
+        wanted = asked.get("max_tokens")
+        return json.dumps(asked | {"max_tokens": min(wanted, MAX_TOKENS) if wanted else MAX_TOKENS}).encode()
 
     def send(self, headers: dict[str, str], body: bytes) -> urllib3.BaseHTTPResponse:
         address = (self.entry.api or os.environ.get("ANTHROPIC_BASE_URL") or USUAL).rstrip("/") + PATH
@@ -91,10 +95,10 @@ class Proxy:
         self.spent.output += made
         self.spent.usd += (given * self.model.input + made * self.model.output) / 1_000_000
 
-    def _too_dear(self, size: int) -> str:
-        most = self.spent.usd + (size / 2 * self.model.input + ANSWER * self.model.output) / 1_000_000
+    def _too_dear(self, size: int) -> bool:
+        most = self.spent.usd + (size / 2 * self.model.input + MAX_TOKENS * self.model.output) / 1_000_000
         self.over = self.over or most > self.entry.max_usd
-        return "the money of this attempt is spent" if self.over else ""
+        return self.over
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -125,10 +129,10 @@ class _Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("content-length") or 0)
         if not 0 < size <= LARGEST:
             return self._say(413, "too large")
-        body = self.rfile.read(size)
-        if why := self.server.proxy.demand(self.path, body):
-            return self._say(400, why)
-        return self._pass(body)
+        try:
+            return self._pass(self.server.proxy.admitted(self.path, self.rfile.read(size)))
+        except Permanent as why:
+            return self._say(400, str(why))
 
     def _pass(self, body: bytes) -> None:
         headers = {name: self.headers[name] for name in PASSED if self.headers.get(name)}

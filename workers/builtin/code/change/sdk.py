@@ -5,20 +5,23 @@ import json
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workers.base import Permanent, Transient
-from workers.builtin.code.change.desk import TESTS
+from workers.builtin.code.change.desk import TESTS, Desk
 from workers.builtin.code.change.loop import SAME, SYSTEM
 from workers.builtin.code.change.port import Ended, Spent, Task, Why
 from workers.builtin.code.change.proxy import Proxy
 from workers.commands.box import Box, interpreter
+from workers.commands.leftovers import KEY, sweep
 from workers.commands.process import dying
 
 if TYPE_CHECKING:
     from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 
+GONE = 0.05  # seconds in which the loop hears that its child has ended
 LOOK = 0.5  # seconds between two looks at the bounds
 PORT = 8080  # of the box's own loopback
 SERVER = "agents"
@@ -28,6 +31,7 @@ QUIET = {
     "ANTHROPIC_BASE_URL": f"http://127.0.0.1:{PORT}",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_DISABLE_NONSTREAMING_FALLBACK": "1",
+    "CLAUDE_CODE_DISABLE_REFUSAL_RETRY": "1",
     "CLAUDE_CODE_MAX_RETRIES": "3",
     "DISABLE_TELEMETRY": "1",
     "DISABLE_AUTOUPDATER": "1",
@@ -44,6 +48,7 @@ class Sdk:
         self.home.mkdir()
         self.proxy = Proxy(task.entry, task.model, self.home)
         self.until = task.clock() + task.entry.seconds
+        self.desk = Desk(task)
         self.seen: dict[str, int] = {}
         self.said, self.client = "", None
         self._loop: asyncio.Runner = asyncio.Runner()
@@ -66,14 +71,13 @@ class Sdk:
 
     def close(self) -> None:
         """Nothing of it is left: not the client, not the proxy."""
-        try:
-            if self.client:
+        if self.client:
+            with suppress(Exception):  # it is gone already
                 self._loop.run(self.client.disconnect())
-        except Exception:  # noqa: BLE001, S110 # it is gone already
-            pass
-        finally:
-            self._loop.close()
-            self.proxy.close()
+        sweep(self.task.marks.get(KEY, ""))
+        self._loop.run(asyncio.sleep(GONE))
+        self._loop.close()
+        self.proxy.close()
 
     async def _say(self, text: str) -> Ended:
         if self.client is None:
@@ -129,6 +133,14 @@ class Sdk:
             return "refusal"
         return {"error_max_turns": "turns", "error_max_budget_usd": "money"}.get(subtype, "finished")  # type: ignore[return-value]
 
+    async def rule(self, used: Any, *_: Any) -> dict[str, Any]:
+        """The same rule of paths as at our own desk; what gets past it is found when the work is judged."""
+        given = used.get("tool_input") or {}
+        if not (why := self.desk.refusal(str(given.get("file_path", "")))):
+            return {}
+        denied = {"permissionDecision": "deny", "permissionDecisionReason": why}
+        return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **denied}}
+
     async def tests(self, _: dict[str, Any]) -> dict[str, Any]:
         verdict = await asyncio.to_thread(self.task.tests)
         said = "All of these tests pass." if verdict.green else f"Not yet:\n{verdict.said}"
@@ -142,7 +154,7 @@ def _client(options: "ClaudeAgentOptions") -> "ClaudeSDKClient":
 
 
 def _options(agent: Sdk) -> "ClaudeAgentOptions":
-    from claude_agent_sdk import ClaudeAgentOptions, create_sdk_mcp_server, tool
+    from claude_agent_sdk import ClaudeAgentOptions, HookMatcher, create_sdk_mcp_server, tool
 
     about = "Run the tests that decide whether the subtask is done. Takes no arguments."
     run_tests = tool(TESTS, about, {})(agent.tests)
@@ -151,6 +163,7 @@ def _options(agent: Sdk) -> "ClaudeAgentOptions":
         allowed_tools=[*BUILT_IN, f"mcp__{SERVER}__{TESTS}"],
         mcp_servers={SERVER: create_sdk_mcp_server(SERVER, tools=[run_tests])},
         strict_mcp_config=True,
+        hooks={"PreToolUse": [HookMatcher(matcher="Edit|Write", hooks=[agent.rule])]},
         setting_sources=[],
         system_prompt=SYSTEM,
         permission_mode="bypassPermissions",  # it is boxed, and its work is judged

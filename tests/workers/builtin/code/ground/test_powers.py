@@ -54,7 +54,7 @@ def test_a_power_that_is_new_is_named(text: str) -> None:
     [
         "import json\nfrom shop.money import tax\nfrom .part import price",
         "from dataclasses import dataclass\n\n@dataclass\nclass A:\n    x: int",
-        "class A(B):\n    def __init__(self, x):\n        super().__init__()\n        self._x = self.__class__.__name__",
+        "class A(B):\n    def __init__(self):\n        super().__init__()\n        self._x = self.__class__",
         "def price(count):\n    return count * 3 + 1",
         "if __name__ == 'shop':\n    pass",
         "'the environment of the requests'",
@@ -74,8 +74,13 @@ def test_a_repository_cannot_make_a_module_of_pythons_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("path", "so"),
-    [("shop/random.py", True), ("unittest/__init__.py", True), ("shop/price.py", False), ("conftest.py", True),
-     ("docs/random.md", False)],
-)  # fmt: skip
+    [
+        ("shop/random.py", True),
+        ("unittest/__init__.py", True),
+        ("conftest.py", True),
+        ("shop/price.py", False),
+        ("docs/random.md", False),
+    ],
+)
 def test_a_file_that_python_would_take_for_its_own_is_named(path: str, so: bool) -> None:
     assert shadows(path) is so
