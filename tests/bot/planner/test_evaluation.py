@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from bot.planner.model.calls import connect
 
 from bot.planner import evaluation
 from bot.planner.evaluation import (
@@ -19,7 +20,6 @@ from bot.planner.evaluation import (
     score,
 )
 from bot.planner.model import prompt
-from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.model.wire import Asked, Declined

@@ -7,11 +7,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from bot.planner.model.calls import connect
 
 from bot.cards.phrases import differences
 from bot.inbox.dispatch import handle_all
 from bot.planner import planning
-from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
 from bot.planner.model.redraft import merged, shown
 from bot.planner.model.usage import PRICES

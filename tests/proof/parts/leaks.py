@@ -11,6 +11,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from bot.planner.model.calls import connect
 from pydantic import BaseModel
 from slack_sdk import WebClient
 from sqlalchemy import text as sql
@@ -18,7 +19,6 @@ from sqlalchemy import text as sql
 from bot.context import Bot
 from bot.inbox.dispatch import handle_all
 from bot.planner.model import prompt
-from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks

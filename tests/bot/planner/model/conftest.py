@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-
 from bot.planner.model.calls import connect
+
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES, ModelUnavailable, Usage
 from bot.planner.model.wire import Asked, Declined

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bot.planner.model.calls import connect
 
 from bot.cli import checks
 from bot.config import BotSettings
 from bot.demo.stand_in import answer
 from bot.planner.evaluation import cases
 from bot.planner.model import prompt
-from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES, Usage
 from bot.planner.trials import trial
