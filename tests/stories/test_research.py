@@ -10,6 +10,7 @@ from bot.planner.model.calls import connect
 
 from bot.cards.thread import message
 from bot.context import Bot
+from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks

@@ -12,6 +12,7 @@ from bot.planner.model.calls import connect
 from bot.cards.phrases import differences
 from bot.inbox.dispatch import handle_all
 from bot.planner import planning
+from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
 from bot.planner.model.redraft import merged, shown
 from bot.planner.model.usage import PRICES
@@ -254,7 +255,8 @@ READS = [
 
 def reading(path: str) -> PlanSpec:
     """A plan that changes nothing, and starts unasked where nothing in it is other people's."""
-    steps = [READS[0] | {"parameters": {"source": "metrics", "path": path}}, READS[1]]
+    given = {"source": "metrics"} | ({"path": path} if path else {})
+    steps = [READS[0] | {"parameters": given}, READS[1]]
     return prepare(PlanSpec.model_validate({"goal": "Look", "steps": steps}), CATALOGUE, demo_config(), NOW)
 
 

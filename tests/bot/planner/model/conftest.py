@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from bot.planner.model.calls import connect
 
+from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES, ModelUnavailable, Usage
 from bot.planner.model.wire import Asked, Declined

@@ -9,6 +9,7 @@ import pytest
 from bot.planner.model.calls import connect
 
 from bot.planner.model import prompt, wire
+from bot.planner.model.calls import connect
 from bot.planner.model.usage import (
     ModelFailed,
     ModelInvalid,
