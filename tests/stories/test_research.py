@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bot.planner.model.calls import connect
 
 from bot.cards.thread import message
 from bot.context import Bot

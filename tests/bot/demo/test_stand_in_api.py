@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from bot.planner.model.calls import connect
 
 from bot.demo.run import thinking
 from bot.demo.seed import STAND_IN, name_stand_in

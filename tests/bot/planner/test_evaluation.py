@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from bot.planner.model.calls import connect
 
 from bot.planner import evaluation
 from bot.planner.evaluation import (

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from bot.planner.model.calls import connect
 
 from bot.cards.details import facts
 from bot.config import BotSettings

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from bot.planner.model.calls import connect
 
 from bot.cards.phrases import differences
 from bot.inbox.dispatch import handle_all

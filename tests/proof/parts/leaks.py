@@ -11,7 +11,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from bot.planner.model.calls import connect
 from pydantic import BaseModel
 from slack_sdk import WebClient
 from sqlalchemy import text as sql

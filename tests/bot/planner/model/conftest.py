@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from bot.planner.model.calls import connect
 
 from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude

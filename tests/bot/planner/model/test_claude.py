@@ -6,7 +6,6 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from bot.planner.model.calls import connect
 
 from bot.planner.model import prompt, wire
 from bot.planner.model.calls import connect

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bot.planner.model.calls import connect
 
 from bot.cli import checks
 from bot.config import BotSettings
