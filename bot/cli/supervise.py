@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 
+from storage.errors import BadConfig
 from storage.private_files import private_opener
 
 logger = logging.getLogger(__name__)
@@ -185,8 +186,8 @@ def siblings(environ: Mapping[str, str]) -> list[Child]:
     parent = {"SIGNOFF_PARENT": str(os.getpid()), "PYTHONSAFEPATH": "1"}  # and what they start in turn
     bot = {k: v for k, v in environ.items() if k.startswith(BOTS) or k.upper() in PLAIN}
     of_workers = {k: v for k, v in environ.items() if not k.startswith(BOTS_ALONE)}
-    host, port = environ.get("SIGNOFF_HEALTH_HOST", "127.0.0.1"), int(environ.get("SIGNOFF_HEALTH_PORT") or 0)
-    drain = float(environ.get("SIGNOFF_DRAIN") or 30.0)
+    host, port = environ.get("SIGNOFF_HEALTH_HOST", "127.0.0.1"), int(number(environ, "SIGNOFF_HEALTH_PORT"))
+    drain = number(environ, "SIGNOFF_DRAIN", 30.0)
 
     def health(number: int) -> str:
         local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 # where it listens
@@ -205,6 +206,14 @@ def siblings(environ: Mapping[str, str]) -> list[Child]:
     ]
 
 
+def number(environ: Mapping[str, str], name: str, default: float = 0.0) -> float:
+    """What the environment says there, which a person has typed."""
+    try:
+        return float(environ.get(name) or default)
+    except ValueError:
+        raise BadConfig(f"{name} is no number: {environ[name]!r}.") from None
+
+
 # What the board may see: no word of Slack's but its own token, no model's, no second factor's.
 BOARDS = ("SIGNOFF_", "PYTHON", "LC_", "SSL_", "SLACK_API_URL")
 NOT_BOARDS = (
@@ -215,7 +224,7 @@ NOT_BOARDS = (
 
 def boards(environ: Mapping[str, str], parent: Mapping[str, str]) -> list[Child]:
     """The board, where one is wanted. Where it has a role of its own, it does not see the others' address."""
-    port = int(environ.get("SIGNOFF_BOARD_PORT") or 0)
+    port = int(number(environ, "SIGNOFF_BOARD_PORT"))
     if not port:
         return []
     env = {
@@ -233,7 +242,7 @@ def boards(environ: Mapping[str, str], parent: Mapping[str, str]) -> list[Child]
 
 def with_health(environ: Mapping[str, str]) -> dict[str, str]:
     """The same with a port for health, on loopback, where none is given: somebody must be able to ask."""
-    if int(environ.get("SIGNOFF_HEALTH_PORT") or 0):
+    if number(environ, "SIGNOFF_HEALTH_PORT"):
         return dict(environ)
     return dict(environ) | {"SIGNOFF_HEALTH_PORT": str(two_free_ports()), "SIGNOFF_HEALTH_HOST": "127.0.0.1"}
 

@@ -19,6 +19,7 @@ from bot.local.client.person import Person
 from bot.local.server import LocalSlack
 from storage.intention import Intention
 from storage.reading.plan_view import PlanView
+from tests.support.ports import ports
 
 DEPLOY = "/plan deploy auth-service v2.1.4 to production"
 STARTING = 120.0  # seconds that processes have to come up, on a machine that has more to do
@@ -56,7 +57,7 @@ class World:
     def __init__(
         self, home: Path, *, database_url: str = "", config: Callable[[str], str] = str, board: bool = False
     ) -> None:
-        seed = plant(home, 0)
+        seed = plant(home, ports(4))
         path = home / "signoff.toml"
         path.write_text(config(path.read_text()))
         self.demo = Demo(home, seed, database_url)
