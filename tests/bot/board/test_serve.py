@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
 from bot.board.streams import Watch
 from storage.config import SignoffConfig
-from storage.database.tables import Opened
+from storage.database.tables import Opened, Revision
 from tests.support.fakes import (
     CONTRACTS,
     approve,
@@ -396,13 +397,10 @@ def test_what_was_added_under_a_mandate_names_the_approval_that_it_is_under(site
     plan_id = propose(site.store, plan_spec(step("a")))
     approve(site.store, plan_id)
     with site.store.write() as t:
-        from sqlalchemy import text
+        (row,) = t.rows(Revision)
+        t.execute(insert(Revision).values(**row.model_dump() | {"number": 2, "parent": 1}))
+    looking = site.server.answers.desk.store
 
-        columns = [row[1] for row in t.execute(text("PRAGMA table_info(revision)"))]
-        kept = ", ".join(f'"{name}"' for name in columns if name not in {"number", "parent"})
-        t.execute(text(f"INSERT INTO revision (number, parent, {kept}) SELECT 2, 1, {kept} FROM revision"))
-        t.execute(text("UPDATE plan SET revision = 2"))
-    found = site.server.answers.desk.store.approvals(plan_id, 2)
-
-    assert [(one.user, one.revision) for one in found] == [("BOB", 1)]
-    assert site.server.answers.desk.store.approvals(plan_id, 1)[0].user == "BOB"
+    for revision in (1, 2):
+        found = looking.approvals(plan_id, revision)
+        assert [(one.user, one.revision) for one in found] == [("BOB", 1)]
