@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bot.cli.supervise
-from bot.cli.supervise import GOOD, PATIENCE, Child, Supervisor, lives, siblings, with_health
+from bot.cli.supervise import GOOD, LOOK, PATIENCE, Child, Supervisor, lives, siblings, with_health
 from bot.demo.seed import plant
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
@@ -229,16 +229,17 @@ def test_a_child_that_is_stopped_is_started_anew_and_one_that_lives_is_not(
 
 
 def test_a_child_that_is_just_starting_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bot.cli.supervise, "LOOK", 0.0)
     monkeypatch.setattr(bot.cli.supervise, "UNWELL", 0.0)
     one = Child(
         "slow", ("-c", "import time; time.sleep(60)"), os.environ, health="http://127.0.0.1:1/healthz"
     )
     one.start()
     assert one.process
+    one.looked_at -= LOOK
     one.watch()
     waited = one.process.poll()
     monkeypatch.setattr(bot.cli.supervise, "STARTING", 0.0)
+    one.looked_at -= LOOK
     one.watch()
 
     assert (waited, one.process.poll()) == (None, -signal.SIGTERM)

@@ -1,20 +1,15 @@
 """The board's connections: one writes nothing, the other nothing but visits; on both databases."""
 
-import uuid
-from urllib.parse import urlsplit
-
-import psycopg
 import pytest
-from psycopg import sql
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
 from storage.board import visits
 from storage.board.happenings import Sought
-from storage.database.grants import board
 from storage.database.narrow import open_for_visits, open_to_watch
 from storage.looking import Looking, Visits
 from tests.support.fakes import FakeClock, propose
+from tests.support.samples.board import role
 from tests.support.store import Store
 
 pytestmark = [pytest.mark.board, pytest.mark.hostile]
@@ -38,19 +33,6 @@ WRITING = READING | {
     "change who opened what": "UPDATE opened SET first_at = NULL",
 }
 DIFFERENT = {"use a visit"}  # which the second connection may
-
-
-def role(engine: Engine) -> str:
-    """The database's address for a new role with the board's rights."""
-    url, name = (
-        engine.url.render_as_string(hide_password=False).replace("+psycopg", ""),
-        f"b_{uuid.uuid4().hex[:12]}",
-    )
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'w'").format(sql.Identifier(name)))
-        connection.execute(board(name))  # type: ignore[arg-type] # printed by us
-    parts = urlsplit(url)
-    return parts._replace(netloc=f"{name}:w@{parts.hostname}:{parts.port}").geturl()
 
 
 @pytest.fixture

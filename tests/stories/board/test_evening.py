@@ -62,14 +62,14 @@ def test_workers_that_are_killed_leave_an_unknown_which_stands_first(
     world.until(lambda plan: "notes" in plan.text and plan.card, "the card of the notes")
     assert world.bob.clicks("approve").acked
     with visit(browser, address(world), *WIDE, storage_state=carol) as page:
-        expect(page.locator("#n-ask li").first).to_contain_text("back up auth_prod")
+        expect(page.locator("#n-ask li").first).to_contain_text("Back up auth_prod")
         world.until(lambda _: effects(world)["begin once"], "the step")
         world.kill("workers")
         gate.unlink()
         first = page.locator("#n-ask li").first
         expect(first).to_contain_text("Unknown")
         expect(first).to_contain_text("Did it run?")
-        expect(page.locator("#n-ask li").nth(1)).to_contain_text("back up auth_prod")
+        expect(page.locator("#n-ask li").nth(1)).to_contain_text("Back up auth_prod")
         shot(page, "board-now-unknown")
         page.goto(f"{address(world)}/fleet")
         expect(page.get_by_text("Targets held")).to_be_visible()

@@ -2,12 +2,17 @@
 
 import http.client
 import json
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
+
+import psycopg
+from psycopg import sql
+from sqlalchemy import Engine
 
 from bot.board import door, static_files
 from bot.board.answers import Answers
@@ -19,6 +24,7 @@ from bot.board.sessions import Sessions
 from bot.board.streams import Hub, Watch, spread
 from bot.tickets import Tickets
 from storage.config import SignoffConfig
+from storage.database.grants import board as board_rights
 from storage.database.narrow import open_for_visits, open_to_watch
 from storage.http_server import Bounds, serving
 from storage.looking import Looking, Visits
@@ -155,3 +161,16 @@ def said(response: http.client.HTTPResponse, count: int) -> list[str]:
         elif not line and response.isclosed():
             break
     return found
+
+
+def role(engine: Engine) -> str:
+    """The database's address for a new role with the board's rights."""
+    url, name = (
+        engine.url.render_as_string(hide_password=False).replace("+psycopg", ""),
+        f"b_{uuid.uuid4().hex[:12]}",
+    )
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'w'").format(sql.Identifier(name)))
+        connection.execute(board_rights(name))  # type: ignore[arg-type] # printed by us
+    parts = urlsplit(url)
+    return parts._replace(netloc=f"{name}:w@{parts.hostname}:{parts.port}").geturl()

@@ -11,9 +11,9 @@ from bot.cli.plans import plans, show
 from bot.cli.stats import print_stats
 from bot.config import BotSettings
 from storage.config import SignoffConfig
-from tests.storage.board.test_sums import evening
 from tests.support.fakes import FakeClock, tamper
 from tests.support.samples.board import board, url_of
+from tests.support.samples.evening import evening
 from tests.support.store import Store
 
 pytestmark = pytest.mark.board

@@ -14,10 +14,9 @@ from bot.board.answers import PAGES
 from bot.board.html import Safe
 from bot.board.streams import Watch
 from storage.config import SignoffConfig
-from tests.storage.board.test_sums import evening
-from tests.storage.database.test_narrow import role
 from tests.support.fakes import CONTRACTS, FakeClock, plan_spec, propose, step, terms
-from tests.support.samples.board import Board, board, said
+from tests.support.samples.board import Board, board, role, said
+from tests.support.samples.evening import evening
 from tests.support.store import Store
 
 pytestmark = [pytest.mark.board, pytest.mark.hostile]
