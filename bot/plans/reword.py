@@ -43,6 +43,7 @@ def reword(bot: Bot, plan_id: int, *, asked: Delivery) -> None:
         with bot.store.handling(asked.key):
             bot.store.grounded(view.id, told=known)
             amend(bot, body["user"], view, old, spec, asked=body["text"])
+            bot.store.grounded(view.id, told=known)
     except Conflict as error:  # somebody was faster
         tell_why_not(bot, plan_id, str(error), asked=asked)
 

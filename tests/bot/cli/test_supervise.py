@@ -231,7 +231,9 @@ def test_a_child_that_is_stopped_is_started_anew_and_one_that_lives_is_not(
 def test_a_child_that_is_just_starting_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bot.cli.supervise, "LOOK", 0.0)
     monkeypatch.setattr(bot.cli.supervise, "UNWELL", 0.0)
-    one = Child("slow", ("-c", "import time; time.sleep(60)"), os.environ, health="http://127.0.0.1:1/healthz")
+    one = Child(
+        "slow", ("-c", "import time; time.sleep(60)"), os.environ, health="http://127.0.0.1:1/healthz"
+    )
     one.start()
     assert one.process
     one.watch()

@@ -254,7 +254,8 @@ READS = [
 
 def reading(path: str) -> PlanSpec:
     """A plan that changes nothing, and starts unasked where nothing in it is other people's."""
-    steps = [READS[0] | {"parameters": {"source": "metrics", "path": path}}, READS[1]]
+    given = {"source": "metrics"} | ({"path": path} if path else {})
+    steps = [READS[0] | {"parameters": given}, READS[1]]
     return prepare(PlanSpec.model_validate({"goal": "Look", "steps": steps}), CATALOGUE, demo_config(), NOW)
 
 

@@ -14,7 +14,6 @@ from dataclasses import fields
 from pathlib import Path
 from threading import Thread
 
-
 from tests.proof.fleet.drive import Run
 from tests.proof.fleet.place import Wanted, installed, model
 from tests.proof.fleet.verdict import Verdict

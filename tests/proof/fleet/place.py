@@ -11,8 +11,8 @@ from pathlib import Path
 from bot.cli.supervise import Child
 from bot.demo.run import Demo
 from bot.demo.seed import Seed, plant
-from tests.support.ports import ports
 from tests.support.places import ROOT
+from tests.support.ports import ports
 from workers.practice import sample_repository
 
 CALLS = 5  # that an agent makes which has no trouble
