@@ -134,7 +134,7 @@ def test_who_broke_the_glass_or_made_the_plan_does_not_review_it():
         ("cancel", GENERAL,
          "You may not cancel this plan. Those who may: <@ANN> or <@BOB> or <@CAROL> or <@ROOT>."),
         ("stop", None, "You may not stop. Those who may: <@ROOT>."),
-        ("break_glass", GENERAL, "You may not break the glass for this plan. Those who may: <@FIRE>."),
+        ("break_glass", GENERAL, "You may not use the emergency override for this plan. Those who may: <@FIRE>."),
         ("take_over", SPECIAL,
          "You may not take over a step of this plan. Those who may: <@DBA> or <!subteam^S0DBAS>."),
         ("approve", None, "You may not approve. Those who may: nobody (no such people are configured)."),
