@@ -177,7 +177,7 @@ def list_plans(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     if waiting := bot.store.unreviewed():
         numbers = ", ".join(map(str, waiting))
         lines.append(
-            f":rotating_light: The emergency override was used, and nobody has reviewed it: {numbers}"
+            f":rotating_light: Emergency override, and nobody has reviewed it yet: {numbers}"
         )
     return "\n".join(lines) or "There are no plans yet."
 
