@@ -64,19 +64,21 @@ def _unread_verb(sentence: Sentence, part: Part, world: World) -> list[Doubt]:
     return []
 
 
+TELLERS = frozenset(split("it, this, that, they, we, i, users, customers, everybody, everyone, there"))
+
+
 def _joined(
     sentence: Sentence, clause: Clause, open_: Sequence[int], known: Sequence[Understood], world: World
 ) -> list[Doubt]:
-    """“… and tell marketing”: a second wish in the same sentence that was not read."""
-    start = clause.span.start
-    behind = start > 0 and start > min(one.part.span.start for one in known)
-    same = behind and sentence.words[start - 1].text not in clauses.ENDS - {";"}
-    odd = [i for i in open_ if sentence.words[i].bare not in world.vocabulary.small]
-    led = behind and (
-        sentence.words[start].text in clauses.JOINS | clauses.STRONG or sentence.words[start - 1].text == ";"
-    )
-    unread = same and led and odd and "argument" in world.rules
-    return [Doubt("argument", leftovers.phrase_at(clause, odd[0]))] if unread else []
+    """“… and tell marketing”, “…. Then mail it to me”: a second wish that was not read."""
+    start, words = clause.span.start, sentence.words
+    odd = [i for i in open_ if words[i].bare not in world.vocabulary.small]
+    if start <= min(one.part.span.start for one in known) or not odd or "argument" not in world.rules:
+        return []
+    led = words[start].text in clauses.JOINS | clauses.STRONG or words[start - 1].text == ";"
+    apart = words[start - 1].text in clauses.ENDS - {";"}
+    told = apart and start + 1 in clause.span and words[start + 1].text in TELLERS
+    return [Doubt("argument", leftovers.phrase_at(clause, odd[0]))] if led and not told else []
 
 
 def _leading(

@@ -30,7 +30,7 @@ def _ordered(sentence: Sentence, one: Understood, open_: Sequence[int], world: W
     known, lead = world.vocabulary, [i for i in open_ if i < one.verb]
     telling = one.intent.trouble and one.form == "noun"
     odd = [i for i in lead if sentence.words[i].text in known.frames]
-    odd += [i for i in lead[:1] if one.form == "noun" and _order(sentence, one, i, world)]
+    odd += [i for i in lead[:1] if one.form == "noun" and _order(sentence, one, i, open_, world)]
     odd += [i for i in lead if not (telling or _ushers(sentence.words[i], world))]
     for i in odd[:1]:
         yield Doubt("frame", leftovers.phrase_at(sentence.clause(one.part.span), i))
@@ -38,23 +38,28 @@ def _ordered(sentence: Sentence, one: Understood, open_: Sequence[int], world: W
 
 WANTS = frozenset(split("have, need, needs, want, wants, get, give, grab, could use, pull, do, run, perform"))
 WHOM = frozenset({"me", "us", "mir", "uns"})
+GIVING = frozenset({"give", "show", "get", "bring", "send"})
+COUNTING = ("quantity", "comparison", "scope", "time")  # “latest checkout is slow” tells
 OTHERS = WHOM | {"him", "her", "them", "it", "you"}
 
 
-def _order(sentence: Sentence, one: Understood, index: int, world: World) -> bool:
+def _order(sentence: Sentence, one: Understood, index: int, open_: Sequence[int], world: World) -> bool:
     """“configure an alert for …”, “silence auth-service alerts”: another verb, with its object."""
     before = (i for i in range(one.part.span.start, index) if sentence.words[i].kind != "mark")
     if any(sentence.roles.get(i) not in {"polite", "mention", "emoji", "ticket", "time"} for i in before):
         return False
     word, known = sentence.words[index], world.vocabulary
+    after = sentence.words[index + 1] if index + 1 < len(sentence.words) else word
+    given = sentence.words[index + 2 : index + 3]
+    if word.text in GIVING and given and given[0].text in leftovers.DETERMINERS:
+        return after.text not in WHOM and index + 1 in open_
     if word.text in known.light and word.text not in known.asking:
         return not _governs(sentence, one, index, world)
-    after = sentence.words[index + 1] if index + 1 < len(sentence.words) else word
     if word.text in {"tell", "ask"}:
         return after.text not in WHOM and not sentence.roles.get(index + 1)
     told = word.text.endswith(("ing", "ed", "s")) or not word.text.isalpha() or _ushers(word, world)
     object_ = after.text in leftovers.DETERMINERS | OTHERS or sentence.roles.get(index + 1) == "name"
-    return not told and object_ and not any(word.text in risk for risk in known.risk.values())
+    return not told and object_ and not any(word.text in known.risk[kind] for kind in COUNTING)
 
 
 def _governs(sentence: Sentence, one: Understood, index: int, world: World) -> bool:

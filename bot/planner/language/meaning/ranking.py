@@ -119,7 +119,8 @@ def rank(sentence: Sentence, part: Part, question: bool, world: World) -> list[R
             sentence, part, intent, [hit for hit in ours if hit.intent == key][:MOST], question, world
         ):
             made.append(one)
-    if any((_proposed if question else _plainly_changes)(sentence, part, hit, world) for hit in ours):
+    proposed = question and any(_proposed(sentence, part, hit, world) for hit in here)
+    if proposed or (not question and any(_plainly_changes(sentence, part, hit, world) for hit in ours)):
         made = [one for one in made if not _only_looks(one)]
     asked = [one for one in made if question and one[1] >= FLOOR and not _lacks(one)]
     return sorted(asked or made, key=lambda one: (-one[1], one[0].id))
@@ -158,7 +159,8 @@ def _plainly_changes(sentence: Sentence, part: Part, hit: Hit, world: World) -> 
 def _proposed(sentence: Sentence, part: Part, hit: Hit, world: World) -> bool:
     """“is it ok to deploy …?”: asks about a change, and not how something stands."""
     before = sentence.words[hit.start - 1].text if hit.start > part.span.start else ""
-    verb = (hit.role, hit.form) == ("verb", "base") and before in {*PRONOUNS, "to", "i'd", "we'd"}
+    leads = {"with", "of", "about", "for", "by"} if hit.form == "ing" else {*PRONOUNS, "to", "i'd", "we'd"}
+    verb = hit.role == "verb" and hit.form in {"base", "ing"} and before in leads
     return verb and world.grammar.intents[hit.intent].changes
 
 
