@@ -100,7 +100,7 @@ def intent_of(
 ) -> Intent:
     return Intent(
         key, asks, slots, changes, _expanded(asks.nouns, vocabulary),
-        _expanded(asks.about, vocabulary), _expanded(asks.requires, vocabulary),
+        frozenset(tuple(one.split()) for one in asks.about), _expanded(asks.requires, vocabulary),
         "trouble" in asks.nouns,
     )  # fmt: skip
 
