@@ -106,7 +106,7 @@ class Sdk:
                     elif isinstance(block, TextBlock):
                         self.said = block.text
             elif isinstance(message, ResultMessage):
-                return message.subtype
+                return str(message.subtype)
         return "ended"
 
     def _does(self, name: str, given: dict[str, Any]) -> None:
