@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The tests start hundreds of processes: where nothing compiled is kept, each compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: install demo test check quick audit proof bench crash soak lock image-rehearsal clean
 

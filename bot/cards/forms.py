@@ -30,8 +30,8 @@ def _exactly(view: PlanView) -> dict[str, Any]:
 
 def _coded(view: PlanView, what: str) -> list[Block]:
     goal = subject(view)
-    which = f"{what} {view.id}, revision {view.revision}, digest `{view.digest[:PREFIX]}`:"
-    return [section(f"{which}\n*{escape(clip(goal, 500))}*"), code_field()]
+    which = f"{what} {view.id}, revision {view.revision}, as its card shows it."
+    return [section(f"*{escape(clip(goal, 500))}*\n{which}"), code_field()]
 
 
 def code_field(*, optional: bool = False) -> Block:

@@ -10,7 +10,8 @@ from bot.cli.supervise import PYTHON
 from bot.config import BotSettings
 from bot.planner import evaluation, examples
 from bot.planner.examples import Stage
-from bot.planner.model.claude import Claude, claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude, claude
 from bot.planner.model.usage import Usage, prices
 from bot.planner.runbooks import book as runbooks
 from bot.planner.trials import trial

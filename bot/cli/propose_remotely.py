@@ -39,9 +39,12 @@ def propose_remotely(
     """Ask, say what came of it, and with --wait how it ended."""
     try:
         patience, client = seconds(given.wait), Client(url, token)
-        found = client.propose(wish(given), given.key or uuid4().hex)
+        asked, key, end = wish(given), given.key or uuid4().hex, clock() + patience
+        found = client.propose(asked, key)
+        while found.state == "accepted" and clock() < end:  # each answer waits for a moment
+            found = client.propose(asked, key)
         if found.plan and found.state != "refused" and patience:
-            found = awaited(client, found, clock() + patience, clock)
+            found = awaited(client, found, end, clock)
     except SignoffError as error:
         print(error, file=sys.stderr)
         return REFUSED

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from bot.context import READ_BY_OTHERS, Bot
-from bot.inbox.machines import NOW, runbook, summed_up
+from bot.inbox.machines import NOW, demand_known, runbook, summed_up
 from bot.people import Unidentified
 from bot.planner.runbooks.book import Runbook
 from bot.planner.runbooks.questions import Given
@@ -113,9 +113,11 @@ def _wanted(bot: Bot, body: dict[str, Any], hook: Hook, route: Route) -> Wanted:
         raise NotAllowed(READ_BY_OTHERS)
     book = runbook(bot, route.runbook)
     slots = filled(bot, book, route, body["heard"]["fields"])
+    people = behind(bot, hook, body["heard"]["sender"])
+    demand_known(bot, people)
     asker = Asker(
         machine=body["user"], team=body["team"], key=f"ask:{body['key']}", print=body["key"],
-        behind=behind(bot, hook, body["heard"]["sender"]), runbooks=(book.id,),
+        behind=people, runbooks=(book.id,),
     )  # fmt: skip
     given = Given(runbook=book.id, values=NOW | slots).model_dump_json()
     return Wanted(summed_up(book, slots), actor.user, hook.channel, given, asker)

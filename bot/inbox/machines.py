@@ -1,14 +1,17 @@
 """What machines ask for, whichever door they came by: a wish like any other, in the name of a person."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from bot.context import READ_BY_OTHERS, Bot
+from bot.people import Unidentified
 from bot.planner import importing, planning
 from bot.planner.prepare import prepare
 from bot.planner.runbooks.book import Runbook
 from bot.planner.runbooks.questions import Given, Missing, NoPlan
 from bot.plans import clarify
 from bot.plans.propose import demand_in_scope, demand_room
+from bot.policy.apply_rules import is_handle
 from bot.policy.authorize import terms
 from bot.untrusted import clip
 from storage.contract.states import PlanState
@@ -33,6 +36,7 @@ def on_machine(bot: Bot, body: dict[str, Any]) -> str:
     if "answers" in body:
         return _inform(bot, body)
     actor = bot.demand_machine(body["user"], body["owner"], "request")
+    demand_known(bot, body["behind"])
     if bot.people.outside(body["channel"], fresh=True):
         raise NotAllowed(READ_BY_OTHERS)
     place = {"team": actor.team, "user": actor.user, "channel": body["channel"]}
@@ -47,6 +51,15 @@ def on_machine(bot: Bot, body: dict[str, Any]) -> str:
     demand_wish(bot, body["text"])
     bot.store.request(body["text"], **place, asker=asker(body))
     return ""
+
+
+def demand_known(bot: Bot, behind: Iterable[str]) -> None:
+    """Whom a machine names is a person of Slack, or a handle that keeps changes from being allowed."""
+    for user in behind:
+        try:
+            is_handle(user) or bot.people.actor(user)
+        except Unidentified:
+            raise Unidentified(f"Slack does not say who {user} is, so nothing was asked for.") from None
 
 
 def runbook(bot: Bot, name: str) -> Runbook:

@@ -1,5 +1,6 @@
 """What a door does: take an ask in, say where it stands, cancel it. HTTP and MCP are renderings of this."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,7 +15,8 @@ from bot.planner import importing
 from bot.planner.prepare import prepare
 from bot.planner.runbooks.slots import names_of
 from bot.plans import clarify
-from bot.untrusted import clip
+from bot.untrusted import clip, inert
+from storage.config import ELSEWHERE
 from storage.contract.capability import fingerprint
 from storage.contract.states import PlanState
 from storage.errors import Conflict, InvalidPlan, Issue, NotFound, SignoffError
@@ -22,6 +24,8 @@ from storage.reading.plan_view import PlanView
 
 OTHER = "This key was used for something else. A key stands for one ask; please take a new one."
 WORDS = 400  # of a step's own summary
+PERSON = re.compile(r"[A-Z0-9]{1,40}")
+HANDLE = re.compile(rf"({'|'.join(ELSEWHERE)}):[A-Za-z0-9][A-Za-z0-9._@+\[\]-]{{0,79}}")
 
 
 def take_in(bot: Bot, machine: Machine, asked: Asked, key: str) -> str:
@@ -71,12 +75,9 @@ def printed(wish: dict[str, Any]) -> str:
 
 def author(bot: Bot, name: str) -> str:
     """Whom a machine names: an id of Slack, or a handle elsewhere, mapped to a person where it can be."""
-    known = bot.config.people.known(name)
-    if ":" in known and name.partition(":")[0] not in ("github", "pagerduty", "opsgenie"):
+    if not (HANDLE.fullmatch(name) or PERSON.fullmatch(name)):
         raise SignoffError(f"“{clip(name, 60)}” is nobody: name a Slack id, or github:LOGIN.")
-    if ":" not in known and not (known.isascii() and known.isalnum() and known.isupper()):
-        raise SignoffError(f"“{clip(name, 60)}” is nobody: name a Slack id, or github:LOGIN.")
-    return known
+    return bot.config.people.known(name)
 
 
 def _check(bot: Bot, machine: Machine, asked: Asked) -> None:
@@ -178,7 +179,7 @@ def cancel(bot: Bot, machine: Machine, plan_id: int, reason: str, via: str) -> S
     if view.state in {PlanState.cancelled, PlanState.done, PlanState.rejected, PlanState.expired}:
         return told(bot, view)
     with bot.store.coming(via):
-        bot.store.cancel(view.id, user=machine.name, reason=clip(reason, 500) or "no reason given")
+        bot.store.cancel(view.id, user=machine.name, reason=clip(inert(reason), 500) or "no reason given")
     return told(bot, bot.store.view(view.id))
 
 

@@ -1,26 +1,38 @@
 """What a call says, whichever source it is from: fields, one matter, how often, over or not. Pure."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import BeforeValidator
+
+from bot.untrusted import inert
 from storage.contract.capability import Document
 
 DEEP, MANY, LONG = 6, 300, 300  # of fields: how deep, how many, how long
 WORDS = 600
+LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,60}(\[bot\])?")
 Headers = Mapping[str, str]
+
+
+Text = Annotated[str, BeforeValidator(inert)]  # what nobody can see, no row and no card can hold
 
 
 class Heard(Document):
     """One call, as handling needs it."""
 
-    id: str  # of the call, by its source
-    key: str  # of the matter
+    id: Text  # of the call, by its source
+    key: Text  # of the matter
     open: bool = True  # False: it is over
     count: int = 1
-    fields: dict[str, str]
-    words: str = ""  # what it says to people: foreign for ever
-    sender: str = ""  # who is behind it, elsewhere
+    fields: dict[Text, Text]
+    words: Text = ""  # what it says to people: foreign for ever
+    sender: Text = ""  # who is behind it, elsewhere
+
+
+def printed(raw: bytes) -> str:
+    return hashlib.sha256(raw).hexdigest()[:32]
 
 
 def fields_of(body: Mapping[str, Any]) -> dict[str, str]:
@@ -55,7 +67,7 @@ def alertmanager(headers: Headers, body: Mapping[str, Any], raw: bytes) -> Heard
         return None
     plain = {"status": body.get("status"), "receiver": body.get("receiver"), "groupKey": group}
     return Heard(
-        id=hashlib.sha256(raw).hexdigest()[:32], key=group, open=body.get("status") != "resolved",
+        id=printed(raw), key=group, open=body.get("status") != "resolved",
         count=min(count, 1_000_000), fields=fields_of(plain | {"labels": labels}), words=_said(notes),
     )  # fmt: skip
 
@@ -69,18 +81,21 @@ def pagerduty(headers: Headers, body: Mapping[str, Any], raw: bytes) -> Heard | 
     if not id_ or not matter:
         return None
     said = {"title": str(data.get("title", ""))}
-    fields = fields_of({"event_type": kind, **data})
+    fields = fields_of({**data, "event_type": kind})
     return Heard(id=id_, key=matter, open=kind != "incident.resolved", fields=fields, words=_said(said))
 
 
 def github(headers: Headers, body: Mapping[str, Any], raw: bytes) -> Heard | None:
-    """One delivery is one matter, unless the route says otherwise. Its sender is an author."""
+    """One delivery is one matter, unless the route says otherwise. Its sender is an author.
+
+    GitHub signs its body only: under another number or event the same body is the same call.
+    """
     id_, event = headers.get("X-GitHub-Delivery", "")[:100], headers.get("X-GitHub-Event", "")[:100]
     if not id_ or event in {"", "ping"}:
         return None
-    login = str(_dict(body, "sender").get("login", ""))[:100]
-    fields = {"event": event} | fields_of(body)
-    return Heard(id=id_, key=id_, fields=fields, sender=f"github:{login}" if login else "github:nobody")
+    login = str(_dict(body, "sender").get("login", ""))
+    sender = f"github:{login if LOGIN.fullmatch(login) else 'nobody'}"
+    return Heard(id=printed(raw), key=id_, fields=fields_of(body) | {"event": event}, sender=sender)
 
 
 def standard(headers: Headers, body: Mapping[str, Any], raw: bytes) -> Heard | None:

@@ -71,7 +71,8 @@ def server(counter: Counter) -> MCPServer[Any]:
             dict[str, str] | None, Field(description="What `needs` asked for; same key.")
         ] = None,
     ) -> Status:
-        """Ask for a plan. People approve it in Slack; nothing runs before. Returns its number and state."""
+        """Ask for a plan. People approve it in Slack; nothing runs before. Returns its number and state;
+        while that is “accepted”, say the same again with the key that it returned."""
         given = {
             "text": text, "runbook": runbook, "slots": slots or {}, "plan": plan, "channel": channel,
             "on_behalf_of": tuple(on_behalf_of or ()), "answers": answers or {},

@@ -1,8 +1,10 @@
 """What machines send and read, by whichever door. Closed documents: what is not listed is refused."""
 
-from typing import Annotated, Any
+import unicodedata
+from collections.abc import Iterator
+from typing import Annotated, Any, Self
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
 
 from storage.contract.capability import Document
 
@@ -22,6 +24,26 @@ class Asked(Document):
     channel: Name = ""  # may be left out where the token names one
     on_behalf_of: Annotated[tuple[Name, ...], Field(max_length=10)] = ()  # each becomes an author
     answers: Annotated[dict[Name, Value], Field(max_length=50)] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _printable(self) -> Self:
+        if any(_controls(text) for text in _texts(self.model_dump())):
+            raise ValueError("It holds control characters. Please say it in plain text.")
+        return self
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every name and every text, however deep."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for pair in value.items() for one in pair for text in _texts(one))
+    elif isinstance(value, list | tuple):
+        yield from (text for one in value for text in _texts(one))
+
+
+def _controls(text: str) -> bool:
+    return any(ch not in "\n\r\t" and unicodedata.category(ch) == "Cc" for ch in text)
 
 
 class Need(Document):

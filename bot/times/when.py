@@ -92,8 +92,8 @@ def resolve(
         raise BadTime(f"“{said[:60]}” lies beyond every calendar.") from None
     if start is None:
         raise BadTime(
-            f"I do not understand the time “{said}”. Try “2am in New York”, “tomorrow 02:00 in New York”, "
-            f"“in 20 minutes”, “2026-11-17 02:00”, or a window: {', '.join(windows) or 'none is configured'}."
+            f"I do not understand the time “{said}”. Try “2am in New York”, “tomorrow 02:00”, "
+            f"“in 20 minutes”, or a window: {', '.join(windows) or 'none is configured'}."
         )
     if start <= now:
         raise BadTime(f"“{said}” lies in the past ({spoken(start, zone)}).")

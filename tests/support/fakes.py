@@ -79,6 +79,7 @@ class Everybody(People):
         self.shared = False  # whether the channel is open to other organisations
         self.rooms: dict[str, Sequence[str]] = {}  # who is in which private channels
         self.silent = False  # whether Slack does not answer
+        self.unknown: set[str] = set()  # of whom it says that there is no such person
         self.barred: dict[str, str] = {}
         self.persons: dict[str, str] = {}  # who is behind an account
         self.duties = {}
@@ -86,7 +87,7 @@ class Everybody(People):
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
         self.asked.append(user)
-        if self.silent:
+        if self.silent or user in self.unknown:
             raise Unidentified("I could not check who you are (silence), so nothing was done.")
         held = frozenset(group for group in self.groups if user in self.members(group))
         return Actor(TEAM, user, self.barred.get(user, ""), held, self.persons.get(user, ""))

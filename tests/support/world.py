@@ -10,15 +10,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from bot.cli.supervise import Child, siblings
+from bot.cli.supervise import Child, lives, siblings
 from bot.demo.run import Demo
 from bot.demo.seed import plant
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
 from storage.intention import Intention
 from storage.reading.plan_view import PlanView
+from tests.support.ports import ports
 
 DEPLOY = "/plan deploy auth-service v2.1.4 to production"
 STARTING = 120.0  # seconds that processes have to come up, on a machine that has more to do
@@ -56,7 +57,7 @@ class World:
     def __init__(
         self, home: Path, *, database_url: str = "", config: Callable[[str], str] = str, board: bool = False
     ) -> None:
-        seed = plant(home, 0)
+        seed = plant(home, ports(4))
         path = home / "signoff.toml"
         path.write_text(config(path.read_text()))
         self.demo = Demo(home, seed, database_url)
@@ -73,6 +74,7 @@ class World:
         self.workspace = self.demo.slack.client(patience=30.0)
         try:
             self.demo.slack.client(patience=STARTING).wait_for_bot()
+            self._wait_for_board()
         except AssertionError:
             self.__exit__(*sys.exc_info())
             raise
@@ -90,6 +92,14 @@ class World:
         self.store.engine.dispose()
         for log in sorted(self.home.glob("*.log")) if kind else ():
             sys.stderr.write(f"--- {log.name}\n{log.read_text(errors='replace')[-4000:]}\n")
+
+    def _wait_for_board(self) -> None:
+        """If there is one."""
+        board = next((child for child in self.demo.supervisor.children if child.name == "board"), None)
+        end = time.monotonic() + STARTING
+        while board and not lives(board.health):
+            assert time.monotonic() < end, "waited for the board"
+            time.sleep(0.05)
 
     @property
     def store(self) -> Intention:
@@ -147,7 +157,7 @@ class World:
                 child.process.wait()
 
 
-def with_witness(home: Path, **options: str) -> World:
+def with_witness(home: Path, **options: Any) -> World:
     """A world whose workers include the witness."""
     world = World(home, config=witnessed, **options)
     world.use({"PYTHONPATH": str(WITNESS), "WITNESS_PLACE": str(home)})

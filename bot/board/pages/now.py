@@ -35,10 +35,10 @@ class NowFacts:
     """What somebody may see of this moment."""
 
     open: Sequence[PlanView]
-    ended: Sequence[tuple[PlanLine, str]]  # today, the latest first, with what each was
+    ended: Sequence[tuple[PlanLine, str]]  # the latest of today, with what each was
     week: Sums
     vitals: Sequence[Vital]
-    hidden: int = 0  # open plans that they may not see are not even counted
+    today: int = 0  # how many ended today
 
 
 def sorted_out(views: Sequence[PlanView], now: datetime) -> dict[str, list[PlanView]]:
@@ -92,7 +92,7 @@ def _strip(groups: dict[str, list[PlanView]], facts: NowFacts) -> Safe:
         ("#n-run", len(groups["run"]), "running", "run" if groups["run"] else None),
         ("#n-wait", len(groups["wait"]), "wait for their time", None),
         ("#n-hold" if groups["hold"] else "#n-wait", len(groups["hold"]), "held", None),
-        ("#n-end", len(facts.ended), "ended today", None),
+        ("#n-end", facts.today, "ended today", None),
     ]
     cells = [tag("a", tag("b", str(count), class_=kind), word, href=to) for to, count, word, kind in parts]
     return tag("nav", *cells, class_="strip", aria_label="Open plans by what they wait for")
@@ -188,7 +188,7 @@ def _vitals(vitals: Sequence[Vital]) -> Safe:
         for one in vitals
     ]
     return panel(
-        "Signoff itself", tag("ol", *rows, class_="rows slim"), aside=tag("a", "Processes", href="/processes")
+        "Signoff itself", tag("ol", *rows, class_="rows slim"), aside=tag("a", "Fleet", href="/fleet")
     )
 
 
@@ -211,7 +211,7 @@ def _ended(facts: NowFacts, tell: Telling) -> Safe:
             ended(line.state, line.outcome),
             id_=f"e{line.id}",
         )
-        for line, said in facts.ended[:ENDED]
+        for line, said in facts.ended
     ]
     body = tag("ol", *rows, class_="rows slim") if rows else empty("Nothing has ended today.")
     return panel("Ended today", body, aside=tag("a", "All plans", href="/plans"), id="n-end")

@@ -68,25 +68,29 @@ class ReportFacts:
     since: str
     until: str
     target: str
-    more: bool = False  # there are more than the report holds
+    older: int = 0  # below which number there are more
+    before: int = 0  # which it begins below
 
 
 def report_page(facts: ReportFacts, tell: Telling) -> Safe:
     query = urlencode({"since": facts.since, "until": facts.until, "target": facts.target})
     acts = [button("CSV", f"/report?{query}&form=csv", main=True), button("Journal", "/journal")]
     target = f", target {facts.target}" if facts.target else ""
-    said = f"{facts.since} to {facts.until}, UTC{target}: {len(facts.entries)} plans that you may see."
-    rows = [_entry(one, tell) for one in facts.entries]
-    more = (
-        tag("p", "There are more plans in this time; choose a shorter one.", class_="note warn")
-        if facts.more
-        else None
+    count = (
+        f"{len(facts.entries)} plans" if facts.older or facts.before else f"all {len(facts.entries)} plans"
     )
+    said = (
+        f"{facts.since} to {facts.until}, UTC{target}: {count} that you may see. The file holds all of them."
+    )
+    rows = [_entry(one, tell) for one in facts.entries]
+    first = button("Newest", f"/report?{query}") if facts.before else None
+    older = button("Older ›", f"/report?{query}&before={facts.older}") if facts.older else None
+    more = tag("div", first, older, class_="more") if first or older else None
     body = rows or [empty("No plan was asked for in this time that you may see.")]
     return shell(
         joined(
             heading("Report", said, *acts),
-            tag("div", panel("Period and target", _form(facts)), more, *body, class_="stack"),
+            tag("div", panel("Period and target", _form(facts)), *body, more, class_="stack"),
         )
     )
 

@@ -27,7 +27,7 @@ from tests.support.samples.board import Board, board, said
 from tests.support.store import Store
 
 pytestmark = pytest.mark.board
-PAGES = ("/", "/tonight", "/plans", "/processes", "/figures", "/journal", "/report")
+PAGES = ("/", "/tonight", "/plans", "/fleet", "/figures", "/journal", "/report")
 CONFIG = SignoffConfig.model_validate(
     {"people": {"approvers": ["BOB"], "admins": ["CAROL"]}, "board": {"auditors": ["AUDREY"]}}
 )

@@ -49,7 +49,11 @@ HOOKS: dict[str, Any] = {
 @pytest.fixture
 def room(lite: Store) -> Room:
     lite.publish(real_contracts())
-    made = Room(lite)
+    return hooked(lite)
+
+
+def hooked(store: Store) -> Room:
+    made = Room(store)
     books = {book.id for book in made.bot.usable()}
     assert {"service-status", "restart-service"} <= books, sorted(books)
     given = {"people": made.config.people.model_dump(), "inventory": made.config.inventory, "hooks": HOOKS}
@@ -191,6 +195,39 @@ def test_a_known_sender_is_an_author_who_cannot_approve(room):
     assert (room.view().authors, room.view().demands.denied) == (("ANN", "BOB"), ())
 
 
+def test_a_delivery_replayed_under_another_number_or_event_is_the_same_one(room):
+    called(room, "code", release("octocat"), X_GitHub_Event="release", X_GitHub_Delivery="g1")
+    called(room, "code", release("octocat"), X_GitHub_Event="release", X_GitHub_Delivery="g2")
+    called(room, "code", release("octocat"), X_GitHub_Event="deployment", X_GitHub_Delivery="g3")
+    called(room, "code", release("octocat") | {"id": 2}, X_GitHub_Event="release", X_GitHub_Delivery="g1")
+
+    assert len(room.store.recent(9)) == 1
+
+
+def test_a_body_cannot_say_which_event_it_is(room):
+    called(room, "code", release("x") | {"event": "release"}, X_GitHub_Event="issues", X_GitHub_Delivery="g1")
+
+    assert room.store.recent(9) == []
+
+
+@pytest.mark.parametrize("login", ["<!channel>", "a b", "", "../x", "*ann*"])
+def test_a_sender_whose_name_is_none_is_nobody(room, login):
+    called(room, "code", release(login), X_GitHub_Event="release", X_GitHub_Delivery="g1")
+
+    assert room.view().authors == ("ANN", "github:nobody")
+
+
+def test_a_sender_mapped_to_somebody_whom_slack_does_not_know_asks_for_nothing(room, clock):
+    people = room.bot.config.people.model_copy(update={"github": {"octocat": "UTYPO"}})
+    room.bot = replace(room.bot, config=room.bot.config.model_copy(update={"people": people}))
+    room.people.unknown.add("UTYPO")
+    called(room, "code", release("octocat"), X_GitHub_Event="release", X_GitHub_Delivery="g1")
+    clock.advance(minutes=1)
+    handle_all(room.bot)
+
+    assert room.store.recent(9) == []
+
+
 def test_ping_is_answered_and_nothing_else(room):
     assert called(room, "code", {"zen": "x"}, X_GitHub_Event="ping", X_GitHub_Delivery="g") == 200
     assert room.store.calls() == []
@@ -230,6 +267,16 @@ def test_what_was_said_is_kept_redacted_and_can_be_said_again(room):
     room.store.replay(f"{call.key}:again", row, actor="terminal:op")
     handle_all(room.bot)
     assert len(room.store.calls()) == 2
+
+
+def test_characters_that_nobody_can_see_come_no_further(store):
+    store.publish(real_contracts())
+    room = hooked(store)
+    called(room, "alerts", group(summary="a\x00b\ud800\u202ec", service="auth-service\x00"))
+
+    alarm = room.view().alarm
+    assert alarm
+    assert alarm.words == "abc"
 
 
 @pytest.mark.parametrize("kind", READERS)

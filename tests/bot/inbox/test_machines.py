@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from pydantic import ValidationError
 
 from bot.cards.card import card
+from bot.inbox.dispatch import handle_all
 from bot.machines.asking import cancel, own_plan, status, take_in
 from bot.machines.principal import OutOfScope
 from bot.machines.wire import Asked
@@ -144,10 +146,40 @@ def test_an_author_elsewhere_who_is_known_may_not_approve(room):
     room.bot.demand("CAROL", "approve", room.view())
 
 
-@pytest.mark.parametrize("name", ["octocat", "gitlab:x", "<@BOB>", "bob:", "U1 U2"])
+@pytest.mark.parametrize(
+    "name", ["octocat", "gitlab:x", "<@BOB>", "bob:", "U1 U2", "github:", "github:a b", "github:<!channel>"]
+)
 def test_a_claim_that_names_nobody_is_refused(room, name):
     with pytest.raises(SignoffError, match="is nobody"):
         asks(room, plan=READ, on_behalf_of=[name])
+
+
+def test_an_author_whom_slack_does_not_know_is_none(room, clock):
+    room.people.unknown.add("UTYPO")
+    take_in(room.bot, CI, Asked(plan=CHANGE, on_behalf_of=("UTYPO",)), "k1")
+    handle_all(room.bot)
+    clock.advance(minutes=1)
+    found = asks(room, plan=CHANGE, on_behalf_of=["UTYPO"])
+
+    assert (found.state, found.said) == (
+        "refused",
+        "Slack does not say who UTYPO is, so nothing was asked for.",
+    )
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"runbook": "restart-service", "slots": {"service": "auth-service\x00"}},
+        {"plan": CHANGE | {"goal": "a\x00b"}},
+        {"plan": CHANGE | {"a\x07": 1}},
+        {"text": "x", "channel": "C1\x00"},
+        {"text": "x\x1b[31m"},
+    ],
+)
+def test_what_no_row_can_hold_is_refused_at_the_door(given):
+    with pytest.raises(ValidationError, match="control characters"):
+        Asked.model_validate(given)
 
 
 def test_a_read_of_an_unknown_author_runs(room):

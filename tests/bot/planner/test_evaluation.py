@@ -19,7 +19,8 @@ from bot.planner.evaluation import (
     score,
 )
 from bot.planner.model import prompt
-from bot.planner.model.claude import Claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.model.wire import Asked, Declined
 from bot.planner.runbooks.book import Planned

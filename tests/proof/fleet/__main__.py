@@ -14,10 +14,10 @@ from dataclasses import fields
 from pathlib import Path
 from threading import Thread
 
-from bot.demo.seed import free_port
 from tests.proof.fleet.drive import Run
 from tests.proof.fleet.place import Wanted, installed, model
 from tests.proof.fleet.verdict import Verdict
+from tests.support.ports import ports
 from tests.support.postgres import fresh_database, postgres_server
 
 
@@ -29,7 +29,7 @@ def say(line: str) -> None:
 def prove(wanted: Wanted) -> int:
     home = Path(tempfile.mkdtemp(prefix="fleet-"))
     with database(wanted) as url:
-        port = free_port(0)
+        port = ports()
         run = Run(wanted, installed(home, wanted, port, url), say)
         thinks = model(home, wanted, port)
         try:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from bot.cli.supervise import Child
 from bot.demo.run import Demo
-from bot.demo.seed import Seed, free_port, plant
+from bot.demo.seed import Seed, plant
 from tests.support.places import ROOT
+from tests.support.ports import ports
 from workers.practice import sample_repository
 
 CALLS = 5  # that an agent makes which has no trouble
@@ -80,7 +81,7 @@ def installed(home: Path, wanted: Wanted, port: int, url: str) -> Installation:
     for number in range(wanted.epics):
         some = cut[number * wanted.agents : (number + 1) * wanted.agents]
         (home / "subtasks" / f"part{number}.json").write_text(json.dumps({"subtasks": some}))
-    seed = plant(home, free_port(0))
+    seed = plant(home, ports(4))
     _configure(home, wanted, port)
     return Installation(home, seed, url)
 

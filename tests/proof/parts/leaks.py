@@ -18,7 +18,8 @@ from sqlalchemy import text as sql
 from bot.context import Bot
 from bot.inbox.dispatch import handle_all
 from bot.planner.model import prompt
-from bot.planner.model.claude import Claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
 from bot.slack.app import commit

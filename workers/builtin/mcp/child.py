@@ -15,7 +15,8 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-from workers.builtin.mcp.pinned import digest_of
+from workers.builtin.mcp.pinned import STARTED, digest_of
+from workers.commands.output import plain
 
 PAGES = 20
 TEXT = 20_000  # characters of an answer that a report holds
@@ -61,7 +62,7 @@ async def _with(transport: Any, ask: dict[str, Any], place: Path) -> dict[str, A
         found = next((tool for tool in tools if tool["name"] == ask["tool"]), None)
         if found is None or digest_of(found) != ask["digest"]:
             return {"changed": "is gone" if found is None else "is not the one that was pinned"}
-        start(place)
+        start()
         result = await client.call_tool(ask["tool"], ask["arguments"])
         return kept(result.model_dump(mode="json", by_alias=True), place)
 
@@ -78,16 +79,18 @@ async def listed(client: Client) -> list[dict[str, Any]]:
     return found
 
 
-def start(place: Path) -> None:
-    """From here on nobody knows what has happened, until there is an answer."""
-    with open(place / "started", "xb") as file:
-        os.fsync(file.fileno())
+def start() -> None:
+    """From here on nobody knows what has happened, until there is an answer.
+
+    Said aloud, on a line of its own: a file could be taken away again by what is called.
+    """
+    os.write(sys.stdout.fileno(), f"\n{STARTED}\n".encode())
 
 
 def kept(result: dict[str, Any], place: Path) -> dict[str, Any]:
     """The answer in bounds: its words, the rest as a file; what is no text is named."""
     parts = [_part(one) for one in result.get("content") or ()]
-    text = "\n".join(parts)
+    text = plain("\n".join(parts).encode(errors="replace"))
     if len(text) > TEXT:
         (place / "answer.txt").write_bytes(text.encode()[:WHOLE])
     structured = result.get("structuredContent")

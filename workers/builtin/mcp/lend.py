@@ -2,14 +2,14 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
 from workers.base import Action, Context, Params, Permanent, Report, Transient, Unsure, Worker, action
-from workers.builtin.mcp.pinned import Server, Tool, params_of
+from workers.builtin.mcp.pinned import STARTED, Server, Tool, params_of
 from workers.builtin.shared.entries import read_entry, secrets
 from workers.commands import process
 from workers.commands.process import Finished, Limits
@@ -40,8 +40,8 @@ class Lent(Worker):
         if pin is None:
             raise Permanent(f"{tool} is not pinned any more under [inventory.mcp.{self.server}].")
         given = params.model_dump(mode="json", by_alias=True, exclude={"server"}, exclude_none=True)
-        done = run_child(self.server, entry, tool, pin, given, ctx)
-        return judged(self.server, tool, pin, ctx.scratch, done)
+        done, started = run_child(self.server, entry, tool, pin, given, ctx)
+        return judged(self.server, tool, pin, answer_in(ctx.scratch), done, started=started)
 
 
 def lend(server: str, raw: dict[str, Any]) -> type[Worker]:
@@ -49,11 +49,16 @@ def lend(server: str, raw: dict[str, Any]) -> type[Worker]:
     entry = read_entry(Server, "mcp", server, raw)
     made: dict[str, Any] = {"name": f"{PREFIX}{server}", "server": server, "__doc__": Lent.__doc__}
     for name, tool in entry.tools.items():
-        made[_action_name(name)] = _action(server, name, tool)
+        own = action_name(name)
+        if own in made or hasattr(Lent, own):
+            raise Permanent(
+                f"[inventory.mcp.{server}.tools.{name}] cannot be called {own}: that name is taken."
+            )
+        made[own] = _action(server, name, tool)
     return type(f"Mcp{server.title().replace('-', '')}", (Lent,), made)
 
 
-def _action_name(tool: str) -> str:
+def action_name(tool: str) -> str:
     return tool.replace("-", "_").replace(".", "_").lower()
 
 
@@ -75,7 +80,8 @@ def _action(server: str, name: str, tool: Tool) -> Action:
 
 def run_child(
     server: str, entry: Server, tool: str, pin: Tool | None, given: dict[str, Any], ctx: Context
-) -> Finished:
+) -> tuple[Finished, bool]:
+    """How the child ended, and whether it has said that the tool is called now."""
     hidden = secrets(entry.secrets_env, f"mcp.{server}")
     hidden |= secrets({"MCP_TOKEN": entry.token_env}, f"mcp.{server}") if entry.token_env else {}
     patience = pin.timeout if pin else BESIDE
@@ -84,15 +90,18 @@ def run_child(
         "tool": tool,
         "digest": pin.digest if pin else "", "arguments": given, "timeout": patience,
     }  # fmt: skip
-    for old in ("started", "answer.json", "answer.txt"):
+    for old in ("answer.json", "answer.txt"):
         (ctx.scratch / old).unlink(missing_ok=True)
     path = ctx.scratch / "ask.json"
     path.write_text(json.dumps(ask), encoding="utf-8")
-    return process.run(
+    said: list[str] = []
+    done = process.run(
         [*CHILD, str(path)], cwd=ctx.scratch, env=entry.env | hidden, timeout=patience + BESIDE,
         scratch=ctx.scratch, key=ctx.key, cancelled=ctx.cancelled,
         limits=Limits(memory_mb=entry.memory_mb), secrets=[*hidden.values()],
+        on_line=lambda line: said.append(line) if line == STARTED else None,
     )  # fmt: skip
+    return done, bool(said)
 
 
 def answer_in(place: Path) -> dict[str, Any]:
@@ -104,10 +113,11 @@ def answer_in(place: Path) -> dict[str, Any]:
     return found
 
 
-def judged(server: str, tool: str, pin: Tool, place: Path, done: Finished) -> Report[ToolData]:
+def judged(
+    server: str, tool: str, pin: Tool, answer: Mapping[str, Any], done: Finished, *, started: bool
+) -> Report[ToolData]:
     """After `start` only an answer is an end; without one nobody knows what has happened."""
-    answer, started = answer_in(place), (place / "started").exists()
-    if "changed" in answer:
+    if "changed" in answer and not started:
         raise Permanent(
             f"{tool} of {server} {answer['changed']}, so it was not called. Look at what has changed; "
             f"`signoff mcp pin {server}` pins it anew."

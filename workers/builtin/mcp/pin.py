@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.base import Context, Permanent
-from workers.builtin.mcp.lend import answer_in, run_child
+from workers.builtin.mcp.lend import Lent, action_name, answer_in, run_child
 from workers.builtin.mcp.pinned import TOOL, Server, digest_of, takes
 from workers.builtin.shared.entries import read_entry
 
@@ -27,7 +27,7 @@ def pinned_lines(server: str, raw: dict[str, Any]) -> list[str]:
 def tools_of(server: str, entry: Server) -> list[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as place:
         ctx = Context(0, "pin", 1, f"pin-{server}", Path(place) / "x", lambda: datetime.now(UTC))
-        done = run_child(server, entry, "", None, {}, ctx)
+        done, _ = run_child(server, entry, "", None, {}, ctx)
         answer = answer_in(ctx.scratch)
     if "tools" not in answer:
         raise Permanent(f"{server} could not be asked: {answer.get('problem') or done.text()[-500:]}")
@@ -37,7 +37,7 @@ def tools_of(server: str, entry: Server) -> list[dict[str, Any]]:
 
 def _block(server: str, tool: dict[str, Any]) -> list[str]:
     name = str(tool.get("name", ""))
-    if not TOOL.fullmatch(name):
+    if not TOOL.fullmatch(name) or hasattr(Lent, action_name(name)):
         return [f"# left out: a tool whose name cannot stand in a plan ({_plain(name)})"]
     try:
         given = takes(tool)

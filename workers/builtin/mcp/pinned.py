@@ -14,6 +14,7 @@ TOOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 KINDS: dict[str, Any] = {"string": str, "integer": int, "number": float, "boolean": bool}
 MOST = 40  # parameters of one tool
 OURS = "server"
+STARTED = "signoff: the tool is called now"
 
 
 class Tool(BaseModel):

@@ -7,7 +7,7 @@ from bot.planner.language.document import Sentence, Understood, World
 from bot.planner.language.doubts import leftovers
 from bot.planner.language.lexicon.names import Name
 from bot.planner.language.lexicon.plain import Doubt
-from bot.planner.language.lexicon.vocabulary import Vocabulary
+from bot.planner.language.lexicon.vocabulary import Vocabulary, split
 from bot.planner.language.lexicon.words import Word
 from bot.planner.language.meaning import clauses
 from bot.planner.language.meaning.clauses import Part
@@ -220,24 +220,10 @@ def _orders(sentence: Sentence, one: Understood, index: int) -> bool:
 
 
 DOING = frozenset(
-    [
-        "take",
-        "make",
-        "create",
-        "do",
-        "run",
-        "perform",
-        "start",
-        "trigger",
-        "produce",
-        "store",
-        "generate",
-        "set",
-        "change",
-        "put",
-        "then",
-        "afterwards",
-    ]
+    split(
+        "take, make, create, do, run, perform, start, trigger, produce, store, generate, set, "
+        "change, put, then, afterwards"
+    )
 )
 
 

@@ -48,8 +48,8 @@ MODAL = frozenset(
     for who in ("you", "u", "someone", "somebody", "anyone", "anybody", "one", "any", "y'all", "sb", "smb")
 ) | frozenset(
     split(
-        "can we, could we, would we, might we, might i, can i, could i, may i, let's, would it, is it, you could, "
-        "any chance, be able, who can"
+        "can we, could we, would we, might we, might i, can i, could i, may i, let's, would it, is it, "
+        "you could, any chance, be able, who can"
     )
 )
 
@@ -75,7 +75,8 @@ def asks_something(sentence: Sentence, part: Part, parts: Sequence[Part], world:
 
 KNOWING = frozenset(
     split(
-        "know, knows, tell, wonder, wondering, curious, see, explain, clarify, understand, remember, learn, sure"
+        "know, knows, tell, wonder, wondering, curious, see, explain, clarify, understand, remember, "
+        "learn, sure"
     )
 )
 INDIRECT = frozenset(split("what, what's, which, how, how's, when, where, who, whether, if"))

@@ -57,19 +57,25 @@ SKIP = frozenset(
 )
 THAT = (
     r"(?:they|these|those|it|that|this|all|all of (?:them|that|it)|everything|both|nothing breaks|"
-    r"(?:the |all |that |this |all the )?(?:\w+ )?(?:tests?|suite|check|checks|backup|copy|run|dump|snapshot|result|results))"
+    r"(?:the |all |that |this |all the )?(?:\w+ )?(?:tests?|suite|check|checks|backup|copy|run|dump|snapshot"
+    r"|result|results))"
 )
 WENT = (
-    r"(?:pass(?:es|ed)?|succeeds?|succeeded|works?(?: out)?|worked(?: out)?|goes? well|went well|goes? through|went through|"
+    r"(?:pass(?:es|ed)?|succeeds?|succeeded|works?(?: out)?|worked(?: out)?|goes? well|went well"
+    r"|goes? through|went through|"
     r"completes?|completed|finish(?:es|ed)?|looks? (?:all )?(?:good|fine|ok|okay|green)|pasan|funcionan|"
-    r"(?:(?:is|are|was|were|comes?(?: back| out| up)?|came(?: back| out| up)?|turns?(?: out)?|stays?|runs?) )?(?:all )?"
-    r"(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete|clean|passing|in place|there)|"
+    r"(?:(?:is|are|was|were|comes?(?: back| out| up)?|came(?: back| out| up)?|turns?(?: out)?|stays?"
+    r"|runs?) )?(?:all )?"
+    r"(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete|clean|passing|in place"
+    r"|there)|"
     r"(?:have|has) (?:all )?(?:passed|succeeded|finished|completed|worked|run|gone through|gone well))"
 )
 PASSING = re.compile(
-    r"(?:(?:and|,|but|then|only) )*(?:if|once|when|after|as soon as|provided(?: that)?|assuming(?: that)?|as long as|"
+    r"(?:(?:and|,|but|then|only) )*(?:if|once|when|after|as soon as|provided(?: that)?|assuming(?: that)?"
+    r"|as long as|"
     rf"given(?: that)?|sobald|falls|wenn|si|cuando) (?:(?:all |both )?{THAT}(?:'re|'s|'ve)? (?:all )?{WENT}"
-    r"|green|successful|ok|okay|done|that works|passing|erfolgreich|all good|all green|all is well|all goes well)(?: ,)?(?= |$)"
+    r"|green|successful|ok|okay|done|that works|passing|erfolgreich|all good|all green|all is well"
+    r"|all goes well)(?: ,)?(?= |$)"
     r"|(?:and )?(?:on success|upon success|followed by|after that|after this|once done|when done|"
     r"as well as|and after that|and afterwards)(?= |$)"
 )

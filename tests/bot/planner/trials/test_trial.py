@@ -13,7 +13,8 @@ from bot.config import BotSettings
 from bot.demo.stand_in import answer
 from bot.planner.evaluation import cases
 from bot.planner.model import prompt
-from bot.planner.model.claude import Claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES, Usage
 from bot.planner.trials import trial
 from bot.planner.trials.report import compared, markdown

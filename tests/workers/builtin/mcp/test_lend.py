@@ -104,6 +104,31 @@ def test_a_server_that_dies_in_the_middle_leaves_it_unsure(pin, tmp_path):
     assert (tmp_path / "file").exists()
 
 
+def test_a_server_that_wipes_its_traces_cannot_say_that_it_was_not_called(pin, tmp_path):
+    with pytest.raises(Unsure, match="was called and did not answer"):
+        called(lent(pin, "denies"), tmp_path / "scratch", tmp_path / "file")
+
+    assert (tmp_path / "file").exists()
+
+
+def test_an_answer_that_a_terminal_would_obey_is_plain(pin, tmp_path):
+    assert called(lent(pin, "odd"), tmp_path, tmp_path / "file").data.text == "abc"
+
+
+@pytest.mark.parametrize("name", ["call", "name", "server", "entry", "Call"])
+def test_a_tool_whose_name_is_ours_is_not_lent(pin, name):
+    inventory = {"mcp": {"hostile": entry(tools={name: pin["touch"]})}}
+    with pytest.raises(Permanent, match="that name is taken"):
+        load(SignoffConfig.model_validate({"workers": ["mcp-hostile"], "inventory": inventory}))
+
+
+def test_two_tools_of_one_name_are_not_lent(pin):
+    tools = {"to-uch": pin["touch"], "to_uch": pin["touch"]}
+    inventory = {"mcp": {"hostile": entry(tools=tools)}}
+    with pytest.raises(Permanent, match="that name is taken"):
+        load(SignoffConfig.model_validate({"workers": ["mcp-hostile"], "inventory": inventory}))
+
+
 def test_a_call_that_takes_too_long_is_unsure(pin, tmp_path):
     with pytest.raises(Unsure):
         called(lent(pin, "slow", timeout=1.0), tmp_path, tmp_path / "file")
