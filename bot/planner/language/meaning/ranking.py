@@ -167,7 +167,7 @@ def _as_noun(sentence: Sentence, hit: Hit, world: World) -> Hit:
 MOST = 8  # words of one runbook that are weighed in a clause
 SPOKEN_OF = re.compile(
     r"(?:should|shall|must) (?:we|i|you|they)\b|why (?:did|do|would|should) (?:we|i|you|they)\b|"
-    r"(?:we|i|they|you) did\b"
+    r"(?:we|i|they|you) did\b|.*\bwhether to\b"
 )
 
 
@@ -178,7 +178,7 @@ def _spoken_of(sentence: Sentence, part: Part) -> bool:
     """“should we …”, “why did you …”, “what would you do if …?”: nothing of it is a wish."""
     said = [sentence.words[i].text for i in part.span if sentence.roles.get(i) != "polite"]
     supposed = SUPPOSED.match(" ".join(sentence.words[i].text for i in part.span))
-    return bool(supposed or SPOKEN_OF.match(" ".join(said[:4])))
+    return bool(supposed or SPOKEN_OF.match(" ".join(said[:8])))
 
 
 def _reported(sentence: Sentence, part: Part, hit: Hit, question: bool) -> bool:
