@@ -62,8 +62,10 @@ def test_the_demos_epic_in_a_browser(page: Page, world: World) -> None:
     shot(page, "epic-2-at-work")
     world.until(landing, "what to integrate", LONG)
     expect(card).to_contain_text("6 of 6 go together")
-    expect(card).to_contain_text("return count *")
+    press(page, "details")
+    expect(page.get_by_test_id("modal")).to_contain_text("+def price_0(count):")
     shot(page, "epic-3-difference")
+    page.get_by_test_id("modal-close").click()
     press(page, "approve")
 
     world.until(lambda plan: any("decline" in step.choices for step in plan.steps), "the question", LONG)
