@@ -51,7 +51,9 @@ class Evidence:
         view, store = self.seen(scope, plan_id), self.desk.store
         count, broken = store.verdict(plan_id)
         given = [
-            ApprovalFacts(one.user, one.at, one.factor, tuple(one.held.split()), one.shown, one.policy)
+            ApprovalFacts(
+                one.user, one.at, one.factor, tuple(one.held.split()), one.shown, one.policy, one.revision
+            )
             for one in store.approvals(plan_id, view.revision)
         ]
         tries = {
@@ -208,7 +210,7 @@ class Evidence:
             view.risk,
             view.revision,
             view.digest,
-            tuple((one.user, one.at, one.factor) for one in given),
+            tuple((one.user, one.at, one.factor, one.revision, one.digest) for one in given),
             view.policy,
             ran,
             ended_at,

@@ -143,9 +143,13 @@ def progress(memory: Memory, states: Collection[str]) -> dict[int, tuple[int, st
 
 
 def approvals(memory: Memory, plan_id: int, revision: int) -> list[Approval]:
-    """Who said yes to this revision, in order."""
-    mine = (col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
+    """Who said yes to this revision, or to the one whose mandate it was made under; in order."""
+    made = select(col(Revision.parent)).where(
+        col(Revision.plan_id) == plan_id, col(Revision.number) == revision
+    )
     with memory.read() as t:
+        number = t.execute(made).scalar() or revision
+        mine = (col(Approval.plan_id) == plan_id, col(Approval.revision) == number)
         return t.rows(Approval, *mine, order=col(Approval.id))
 
 

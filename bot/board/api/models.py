@@ -14,6 +14,7 @@ from storage.board.lines import PlanLine
 from storage.board.sums import Sums
 from storage.database.tables import Approval, Process
 from storage.reading.plan_view import PlanView, StepView
+from storage.reading.words import HIDDEN
 
 
 class Out(BaseModel):
@@ -212,12 +213,13 @@ class Problem(Out):
     detail: str
 
 
-def brief_out(line: PlanLine) -> PlanBrief:
+def brief_out(line: PlanLine, why: str = "") -> PlanBrief:
+    """`why`: what in its words the journal does not bear out; then they are not shown."""
     return PlanBrief(
         id=line.id,
         state=line.state,
         outcome=line.outcome,
-        wish=line.text,
+        wish=f"{HIDDEN}{why}" if why else line.text,
         requester=line.requester,
         channel=line.channel,
         created_at=line.created_at,

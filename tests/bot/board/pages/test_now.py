@@ -112,7 +112,7 @@ def pages(text: str) -> Iterator[Safe]:
         text,
         1,
         text,
-        ((text, NOW, text),),
+        ((text, NOW, text, 1, text),),
         text,
         (text,),
         NOW,
