@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from storage.reading.plan_view import PlanView
-from tests.stories.test_browser import act_as, press
 from tests.support.browser import shot, visit
 from tests.support.fleet.ground import boxed
 from tests.support.world import World
@@ -28,6 +27,14 @@ def page(world: World, browser: Browser) -> Iterator[Page]:
     with visit(browser, world.demo.slack.page_url, 1440, 1000) as found:
         found.set_default_timeout(LONG * 1000)
         yield found
+
+
+def act_as(page: Page, user: str) -> None:
+    page.locator(f'[data-testid="member"][data-user="{user}"]').click()
+
+
+def press(page: Page, action: str) -> None:
+    page.locator(f'[data-testid="button"][data-action-id="{action}"]').last.click()
 
 
 def landing(plan: PlanView) -> bool:
