@@ -23,5 +23,5 @@ ENV PATH=/opt/signoff/bin:$PATH SIGNOFF_STATE=/var/lib/signoff SIGNOFF_CONFIG=/e
 USER signoff
 WORKDIR /var/lib/signoff
 VOLUME /var/lib/signoff
-HEALTHCHECK --interval=30s --timeout=10s CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:9700/healthz', timeout=5)"]
+HEALTHCHECK --interval=30s --timeout=10s CMD ["python", "-P", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:9700/healthz', timeout=5)"]
 CMD ["signoff", "up"]

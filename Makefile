@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The tests start hundreds of processes: where nothing compiled is kept, each compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: install demo test check quick audit proof bench crash soak lock image-rehearsal clean
 
@@ -93,6 +95,7 @@ image-rehearsal: $(VENV)/.installed-dev
 # Needs uv (pip install uv). Names, versions and hashes only; no addresses.
 lock:
 	uv pip compile pyproject.toml --extra cluster --extra mcp --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
+	uv pip compile pyproject.toml --extra agents -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-agents.lock
 	uv pip compile pyproject.toml --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-dev.lock
 
 clean:

@@ -41,8 +41,8 @@ Thought = Planned | Asked | Declined | Inquiry
 AskModel = Callable[[str, Callable[[str, Usage], None], Ground], Thought]
 # (the plan as it stands, what was decided before, the rungs left, what hears of the cost) → advice; the same
 Advise = Callable[[Progress, Sequence[Decision], Sequence[Verb], Callable[[str, Usage], None]], Decision]
-# (a proposal, what shall be different, what hears of the cost) → the plan as it is then; the same
-Revise = Callable[[PlanSpec, str, Callable[[str, Usage], None]], Thought]
+# (a proposal, what shall be different, what hears of the cost, what is known) → the plan then; the same
+Revise = Callable[[PlanSpec, str, Callable[[str, Usage], None], Ground], Thought]
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,11 @@ FOREIGN = (
 # Letters of the Latin alphabet that hardly anybody writes with, and that pass for others of it.
 RARE = "ƄƍƖƦƧƷƼƽǀȜɑɡɩɪɯʏᴄᴏᴑᴜᴠᴡᴢᶃᶌẝỿꜱꝚꝪꝮꞘꞙꞟꞫꞲꞳꞴꬲꬵꬽꭇꭈꭎꭒꭚ"
 SIGNS = "ªºµ"  # 1º, Mª, µs
+# Signs that pass for "-", "." or "/" inside a name, and dashes that open a word as an option does.
+POSING = re.compile(
+    r"(?<=[A-Za-z])[‐‑−﹣⁃․﹒⁄∕](?=[A-Za-z0-9])|(?<=[A-Za-z0-9])[‐‑−﹣⁃․﹒⁄∕](?=[A-Za-z])"
+    r"|(?<![^\s=:,'\"(\[])[‐‑‒–—―−﹣－](?=[A-Za-z‐‑‒–—―−﹣－-])"
+)
 EAST = {"LATIN", "FULLWIDTH", "HALFWIDTH", "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA", "IDEOGRAPHIC",
         "HANGUL", "BOPOMOFO"}  # fmt: skip
 LATIN = {"LATIN", "FULLWIDTH", "HALFWIDTH"}
@@ -34,8 +39,11 @@ def doubtful(text: str) -> list[str]:
 
 def marked(text: str) -> str:
     """The text, with its code point after each letter that makes a word doubtful."""
-    odd = {*doubtful(text)} if not text.isascii() else set()
-    return WORD.sub(lambda found: _spelled(found[0]) if found[0] in odd else found[0], text) if odd else text
+    if text.isascii():
+        return text
+    odd = {*doubtful(text)}
+    spelt = WORD.sub(lambda found: _spelled(found[0]) if found[0] in odd else found[0], text)
+    return POSING.sub(lambda found: f"{found[0]}‹U+{ord(found[0]):04X}›", spelt)
 
 
 def _spelled(word: str) -> str:
@@ -82,4 +90,9 @@ def odd_letters(text: str) -> Iterator[str]:
     for word in doubtful(text):
         for ch in dict.fromkeys(word):
             if _alphabet(ch) not in {"", "LATIN"}:
-                yield f"“{ch}” is U+{ord(ch):04X} {unicodedata.name(ch, '').lower()}"
+                yield _named(ch)
+    yield from map(_named, dict.fromkeys(POSING.findall(text)))
+
+
+def _named(ch: str) -> str:
+    return f"“{ch}” is U+{ord(ch):04X} {unicodedata.name(ch, '').lower()}"

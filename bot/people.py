@@ -48,9 +48,9 @@ class People:
 
     def __init__(
         self, client: WebClient, home: Home, *, groups: Sequence[str] = (),
-        duties: Mapping[str, Callable[[], frozenset[str]]] = MappingProxyType({}),
+        duties: Mapping[str, Callable[[], frozenset[str]]] = MappingProxyType({}), lasts: float = REMEMBER,
     ) -> None:  # fmt: skip
-        self._client, self.home, self._groups = client, home, groups
+        self._client, self.home, self._groups, self._lasts = client, home, groups, lasts
         self.duties = duties  # schedules elsewhere, by the id of their group
         self._known: dict[str, tuple[float, Any]] = {}
         self._lock = Lock()
@@ -59,7 +59,7 @@ class People:
         """The person as Slack knows them now, barred with the reason if they may do nothing."""
 
         def lasts(known: Actor) -> float:
-            return REFUSED if known.barred else 0.0 if fresh else REMEMBER
+            return REFUSED if known.barred else 0.0 if fresh else self._lasts
 
         found = self._remembered(user, lasts, lambda: self._look_up(user))
         if found.barred or not self._groups:

@@ -26,7 +26,8 @@ from bot.machines.oncall.duty import duties
 from bot.machines.opening import machine_doors
 from bot.people import Home, People, Unidentified
 from bot.planner.decision import Decision, Progress, Verb
-from bot.planner.model.claude import Claude, claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude, claude
 from bot.planner.model.prompt import Ground
 from bot.planner.model.streaming import heard_by
 from bot.planner.model.usage import ModelUnavailable, Usage, prices
@@ -219,9 +220,12 @@ def connect_planner(
             redact=store.redact.text, clean=store.redact.document, aloud=heard_by(spend),
         )  # fmt: skip
 
+    def offered() -> list[runbooks.Runbook]:
+        return runbooks.usable(books, Catalogue(store.contracts()).calls())
+
     def ask(text: str, spend: Callable[[str, Usage], None], ground: Ground) -> Thought:
-        usable = runbooks.usable(books, Catalogue(store.contracts()).calls())
-        return model(spend, "plan").plan(text, store.contracts(), config, store.clock(), usable, ground)
+        asked, contracts = model(spend, "plan"), store.contracts()
+        return asked.plan(text, contracts, config, store.clock(), offered(), ground)
 
     def advise(
         now: Progress,
@@ -229,12 +233,12 @@ def connect_planner(
         rungs: Sequence[Verb],
         spend: Callable[[str, Usage], None],
     ) -> Decision:
-        usable = runbooks.usable(books, Catalogue(store.contracts()).calls())
-        asked = model(spend, "review")
-        return asked.advise(now, history, rungs, store.contracts(), config, store.clock(), usable)
+        asked, contracts = model(spend, "review"), store.contracts()
+        return asked.advise(now, history, rungs, contracts, config, store.clock(), offered())
 
-    def revise(spec: PlanSpec, text: str, spend: Callable[[str, Usage], None]) -> Thought:
-        return model(spend, "change").revise(spec, text, store.contracts(), config, store.clock())
+    def revise(spec: PlanSpec, text: str, spend: Callable[[str, Usage], None], ground: Ground) -> Thought:
+        asked, contracts = model(spend, "change"), store.contracts()
+        return asked.revise(spec, text, contracts, config, store.clock(), offered(), ground)
 
     told = troubles or Troubles()
     return told_of(ask, told), told_of(advise, told), told_of(revise, told)

@@ -72,6 +72,7 @@ class Intention(Memory):
     stands = outbox.stands
     tell = outbox.tell
     told = outbox.told
+    answered_alone = outbox.answered_alone
     unsent = outbox.unsent
     think_aloud = thoughts.think_aloud
     thought_of = thoughts.thought_of

@@ -1,5 +1,6 @@
 """What the board may do: look at the rows, and keep who is there. Nothing here decides, plans or runs."""
 
+from storage.board import agents as drafting
 from storage.board import happenings, lines, visits
 from storage.board import spans as durations
 from storage.board import sums as figures
@@ -39,7 +40,12 @@ class Looking(Memory):
     holdings = happenings.holdings
     owners = happenings.owners
     unsent = happenings.unsent
+    due = happenings.due
+    cards = happenings.cards
     progress = happenings.progress
+
+    agents = drafting.agents
+    landings = drafting.landings
 
     spans = durations.spans
     sums = figures.sums
@@ -55,6 +61,7 @@ class Visits(Memory):
     find = visits.find
     enter = visits.enter
     guest = visits.guest
+    why = visits.why
     bearer = visits.bearer
     seen = visits.seen
     leave = visits.leave

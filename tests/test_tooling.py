@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
 from runpy import run_path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.support.places import ROOT
+from tests.support.ports import ports
 
 AUDIT = run_path(str(ROOT / ".ci/audit.py"))
 WEAK = {"id": "PYSEC-1", "fix_versions": ["2"]}
@@ -28,6 +30,31 @@ def test_how_cases_are_drawn_is_said_in_one_place() -> None:
     odd = [file.name for file in (ROOT / "tests").rglob("*.py") if own.search(file.read_text("utf-8"))]
 
     assert odd == ["conftest.py"]
+
+
+DRAW = "from tests.support.ports import ports; print(ports(4), ports(4), flush=True); input()"
+
+
+def test_tests_that_draw_ports_at_once_all_get_others() -> None:
+    """What is started on a port listens a moment after it was drawn; so long it is nobody else's."""
+    command, drawn = [sys.executable, "-c", DRAW], [ports(4)]
+    pipes: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with ExitStack() as held:
+        others = [held.enter_context(subprocess.Popen(command, cwd=ROOT, text=True, **pipes)) for _ in "ab"]
+        drawn += [int(port) for other in others for port in other.stdout.readline().split()]
+
+    assert len({port + n for port in drawn for n in range(4)}) == 4 * (1 + 2 + 2)
+
+
+LETS_GO = r"""plant\([^)]*, 0\)|\bfree_ports?\(|["']--port["'], ["']0["']|getsockname\(\)\[1\]$"""
+
+
+def test_no_test_draws_a_port_and_lets_it_go() -> None:
+    """Whoever asks the system for any port and starts something there later may find it taken."""
+    files = {file.name: file.read_text("utf-8") for file in (ROOT / "tests").rglob("*.py")}
+    odd = [name for name, text in files.items() if re.search(LETS_GO, text, re.MULTILINE)]
+
+    assert odd == []
 
 
 TOOLS = [ROOT / name for name in ("Makefile", "Dockerfile", ".ci/run", ".pre-commit-config.yaml")]

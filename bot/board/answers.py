@@ -4,25 +4,27 @@ import csv
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from io import StringIO
+from typing import NamedTuple
 
 from bot.board.api.documents import Documents
 from bot.board.desk import Desk
-from bot.board.evidence import Evidence, day
+from bot.board.evidence import Evidence, TooMuch, day
 from bot.board.html import Safe
 from bot.board.pages.figures import PERIODS, figures_page
+from bot.board.pages.fleet import fleet_page, problems
 from bot.board.pages.journal import Asked, journal_page
 from bot.board.pages.now import now_page, sorted_out
 from bot.board.pages.plan import plan_page
 from bot.board.pages.plans import STATES, plans_page
-from bot.board.pages.processes import problems, processes_page
 from bot.board.pages.report import ReportFacts, harmless, report_csv, report_page
 from bot.board.pages.tonight import tonight_page
 from bot.board.parts.frame import Frame, framed
 from bot.board.parts.telling import Telling
 from bot.board.scope import Scope
+from bot.board.shared import Shared
 from bot.cards.face.lines import subject
 from bot.untrusted import clip, inert
 from storage.audit.export import ocsf
@@ -32,6 +34,7 @@ from storage.errors import NotFound
 from storage.journal.chain import event_text
 
 Query = Mapping[str, str]
+WHOLE = 5000  # plans in a report as a file
 TEXT = "text/plain; charset=utf-8"
 
 
@@ -46,6 +49,16 @@ class Answer:
     tag: str = ""
 
 
+class Made(NamedTuple):
+    """A page without its frame; of a plan's, also which revision of it is there to read, whole."""
+
+    name: str
+    title: str
+    main: Safe
+    plan: int = 0
+    revision: int = 0
+
+
 @dataclass(frozen=True)
 class Answers:
     """Everything that can be asked for with GET."""
@@ -54,23 +67,28 @@ class Answers:
     evidence: Evidence
     static: Mapping[str, str]
     opened: Callable[[int, int, str], None]
+    shared: Shared[Made] = field(default_factory=Shared)
 
-    def page(self, scope: Scope, path: str, query: Query, *, part: bool) -> Answer:
-        name, title, main = self._main(scope, path, query)
-        tag = hashlib.sha256(main.encode()).hexdigest()[:20]
+    def page(self, scope: Scope, path: str, query: Query, *, part: bool, seq: int = 0) -> Answer:
+        """`seq` grows with everything that moves: as long as it stands still, a page may be shared."""
+        key = (path, *sorted(query.items()), seq)
+        made = self.shared.get(key, scope, lambda mine: self._made(mine, path, query))
+        if made.revision:
+            self.opened(made.plan, made.revision, scope.actor.user)
+        tag = hashlib.sha256(made.main.encode()).hexdigest()[:20]
         if part:
-            return Answer(main.encode(), tag=tag)
-        return Answer(framed(self.frame(scope), name, title, main), tag=tag)
+            return Answer(made.main.encode(), tag=tag)
+        return Answer(framed(self.frame(scope), made.name, made.title, made.main), tag=tag)
 
     def frame(self, scope: Scope) -> Frame:
         seen, _ = self.desk.open(scope)
         asks = len(sorted_out(seen, self.desk.store.clock())["ask"])
-        facts, _ = self.desk.processes_page(scope)
+        facts, _ = self.desk.fleet_page(scope)
         wrong = len(problems(facts, self.desk.store.clock()))
-        badges = {"now": (asks, "need a person"), "processes": (wrong, "problems")}
+        badges = {"now": (asks, "need a person"), "fleet": (wrong, "problems")}
         return Frame(self.desk.now, self.desk.names.who(scope.actor.user), self.static, badges)
 
-    def _main(self, scope: Scope, path: str, query: Query) -> tuple[str, str, Safe]:
+    def _made(self, scope: Scope, path: str, query: Query) -> Made:
         parts = path.strip("/").split("/")
         if len(parts) == 2 and parts[0] == "plans" and parts[1].isdecimal() and len(parts[1]) < 10:
             return self._plan(scope, int(parts[1]))
@@ -78,41 +96,43 @@ class Answers:
             raise NotFound("There is no such page.")
         return PAGES[path.strip("/")](self, scope, query)
 
-    def now(self, scope: Scope, query: Query) -> tuple[str, str, Safe]:
-        return "now", "Now", now_page(*self.desk.now_page(scope))
+    def now(self, scope: Scope, query: Query) -> Made:
+        return Made("now", "Now", now_page(*self.desk.now_page(scope)))
 
-    def tonight(self, scope: Scope, query: Query) -> tuple[str, str, Safe]:
+    def tonight(self, scope: Scope, query: Query) -> Made:
         night = number(query.get("night"), -200, 200)
-        return "tonight", "Tonight", tonight_page(*self.desk.tonight_page(scope, night))
+        return Made("tonight", "Tonight", tonight_page(*self.desk.tonight_page(scope, night)))
 
-    def plans(self, scope: Scope, query: Query) -> tuple[str, str, Safe]:
-        return "plans", "Plans", plans_page(*self.desk.plans_page(scope, wanted(query)))
+    def plans(self, scope: Scope, query: Query) -> Made:
+        return Made("plans", "Plans", plans_page(*self.desk.plans_page(scope, wanted(query))))
 
-    def processes(self, scope: Scope, query: Query) -> tuple[str, str, Safe]:
-        return "processes", "Processes", processes_page(*self.desk.processes_page(scope))
+    def fleet(self, scope: Scope, query: Query) -> Made:
+        return Made("fleet", "Fleet", fleet_page(*self.desk.fleet_page(scope)))
 
-    def figures(self, scope: Scope, query: Query) -> tuple[str, str, Safe]:
-        return "figures", "Figures", figures_page(*self.desk.figures_page(scope, period(query)))
+    def figures(self, scope: Scope, query: Query) -> Made:
+        return Made("figures", "Figures", figures_page(*self.desk.figures_page(scope, period(query))))
 
-    def journal(self, scope: Scope, query: Query) -> tuple[str, str, Safe]:
+    def journal(self, scope: Scope, query: Query) -> Made:
         before, verify = number(query.get("before"), 0, 2**53), bool(query.get("verify"))
         found = self.evidence.journal_page(scope, asked(query), before=before, verify=verify)
-        return "journal", "Journal", journal_page(*found)
+        return Made("journal", "Journal", journal_page(*found))
 
-    def report(self, scope: Scope, query: Query) -> tuple[str, str, Safe]:
-        return "journal", "Report", report_page(*self._report(scope, query))
+    def report(self, scope: Scope, query: Query) -> Made:
+        before = number(query.get("before"), 0, 2**31 - 1)
+        return Made("journal", "Report", report_page(*self._report(scope, query, before=before)))
 
-    def _plan(self, scope: Scope, plan_id: int) -> tuple[str, str, Safe]:
+    def _plan(self, scope: Scope, plan_id: int) -> Made:
         facts, tell = self.evidence.plan_page(scope, plan_id)
-        if facts.view.spec:
-            self.opened(plan_id, facts.view.revision, scope.actor.user)
-        return "plans", f"#{plan_id} {clip(inert(subject(facts.view)), 80)}", plan_page(facts, tell)
+        title = f"#{plan_id} {clip(inert(subject(facts.view)), 80)}"
+        revision = facts.view.revision if facts.view.spec else 0
+        return Made("plans", title, plan_page(facts, tell), plan_id, revision)
 
-    def _report(self, scope: Scope, query: Query) -> tuple[ReportFacts, Telling]:
+    def _report(self, scope: Scope, query: Query, **more: int) -> tuple[ReportFacts, Telling]:
         today = self.desk.store.clock().date()
         since = day(query.get("since", "")) or today - timedelta(days=30)
         until = day(query.get("until", "")) or today
-        return self.evidence.report_page(scope, since, until, clip(query.get("target", ""), 100))
+        target = clip(query.get("target", "").strip(), 100)
+        return self.evidence.report_page(scope, since, until, target, **more)
 
     def file(self, scope: Scope, path: str, query: Query) -> Answer:
         """What is kept as a file."""
@@ -124,7 +144,9 @@ class Answers:
             case ["journal", "export"]:
                 return self._export(scope, query)
             case ["report"]:
-                facts, _ = self._report(scope, query)
+                facts, _ = self._report(scope, query, most=WHOLE)
+                if facts.older:
+                    raise TooMuch(f"There are more than {WHOLE:,} plans. Please choose a shorter time.")
                 return Answer(
                     report_csv(facts).encode(),
                     "text/csv; charset=utf-8",
@@ -147,8 +169,8 @@ class Answers:
         return Answer(json.dumps(document, ensure_ascii=False).encode(), "application/json")
 
 
-PAGES: dict[str, Callable[[Answers, Scope, Query], tuple[str, str, Safe]]] = {
-    "": Answers.now, "tonight": Answers.tonight, "plans": Answers.plans, "processes": Answers.processes,
+PAGES: dict[str, Callable[[Answers, Scope, Query], Made]] = {
+    "": Answers.now, "tonight": Answers.tonight, "plans": Answers.plans, "fleet": Answers.fleet,
     "figures": Answers.figures, "journal": Answers.journal, "report": Answers.report,
 }  # fmt: skip
 

@@ -1,15 +1,16 @@
 """What each page needs, gathered from the rows for one person: everything passes their scope."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from bot.board.names import Names
 from bot.board.pages.figures import FiguresFacts
-from bot.board.pages.now import NowFacts, Vital
+from bot.board.pages.fleet import LATELY, FleetFacts, Holding
+from bot.board.pages.now import ENDED, NowFacts, Vital
 from bot.board.pages.plans import PlansFacts
-from bot.board.pages.processes import Holding, ProcessesFacts
 from bot.board.pages.tonight import Held, TonightFacts
 from bot.board.parts.lanes import Scale
 from bot.board.parts.telling import Telling
@@ -22,20 +23,22 @@ from bot.times.windows import next_opening
 from storage.audit.export import last_checkpoint
 from storage.board.lines import PAGE, Filter, PlanLine
 from storage.board.spans import Span
-from storage.board.sums import Sums
+from storage.board.sums import Reach, Sums
 from storage.config import SignoffConfig, local
+from storage.contract.capability import Contract
 from storage.contract.states import BUSY, StepState
 from storage.database.tables import Plan
 from storage.errors import BadTime, SignoffError
 from storage.looking import Looking
+from storage.monitoring.fleet import Tried, counted
 from storage.reading.plan_view import PlanView
 from storage.reading.words import HIDDEN, unless
 
 MORNING = 6  # o'clock, when the night is over
-OPEN = 150  # open plans that are looked at
+LINES, OPEN = 2000, 150  # open plans that are listed, and of these those that are looked at
 NIGHT = (timedelta(hours=22), timedelta(hours=8))  # from when in the evening, for how long
+STRETCHES = 20  # pages of other people's plans that are passed over for one page
 LATE = 60.0  # seconds that a message may take to Slack
-SUBJECTS = 30  # ended plans whose title is made; the others say the wish
 
 
 @dataclass
@@ -48,6 +51,7 @@ class Desk:
     state: Path
     site: str
     minute: Remembered = field(default_factory=lambda: Remembered(60.0, 4000))
+    glances: Remembered = field(default_factory=lambda: Remembered(10.0, 1000))
     views: Remembered = field(default_factory=lambda: Remembered(300.0, 2000))
 
     @property
@@ -59,8 +63,7 @@ class Desk:
         actions = {(step.spec.worker, step.spec.action) for view in found for step in view.steps}
         known = {action: span for action in actions for span in self.span(action)}
         since = self.store.latest([view.id for view in found])
-        made = self.minute.get(("contracts",), self.store.contracts)
-        contracts = {(one.worker, one.action): one for one in made}
+        contracts = {(one.worker, one.action): one for one in self.contracts}
         return Telling(self.now, self.names.who, self.names.where, self.slack, known, since, contracts)
 
     def span(self, action: tuple[str, str]) -> list[Span]:
@@ -86,11 +89,24 @@ class Desk:
 
     def open(self, scope: Scope) -> tuple[list[PlanView], list[PlanView]]:
         """Open plans, oldest first: those that they see, and the others."""
-        lines = self.store.page(Filter(state="open"), OPEN)[::-1]
-        found = [(line, self.store.view(line.id)) for line in lines]  # how far it is has no version
-        views = [unless(self.tampered(line), view) for line, view in found]
-        seen = [view for view in views if scope.sees(view)]
-        return seen, [view for view in views if view not in seen]
+        lines = self.store.page(Filter(state="open"), LINES)[::-1]
+        mine = {line.id for line in scope.pick(lines, lambda line: line.id)}
+        seen = self.found([line for line in lines if line.id in mine][:OPEN])
+        return seen, self.found([line for line in lines if line.id not in mine][:OPEN])
+
+    def found(self, lines: Sequence[PlanLine]) -> list[PlanView]:
+        """As they stand now; read again when anything moved that it tells of, and now and then."""
+        stops = tuple((stop.scope, stop.since) for stop in self.store.stops())
+        cards, around = self.store.cards([line.id for line in lines]), (stops, *self.store.holdings())
+        steps: dict[int, list[str]] = {}
+        for plan, said in self.store.progress(BUSY).values():
+            steps.setdefault(plan, []).append(said)
+        keys = ((line.version, cards.get(line.id), tuple(steps.get(line.id, ())), around) for line in lines)
+        found = zip(lines, keys, strict=True)
+        return [unless(self.tampered(line), self.glance(line.id, key)) for line, key in found]
+
+    def glance(self, plan_id: int, key: Hashable) -> PlanView:
+        return self.glances.get((plan_id, key), lambda: self.store.view(plan_id))
 
     def today(self) -> datetime:
         there = local(self.store.clock(), self.config.zone)
@@ -98,19 +114,29 @@ class Desk:
 
     def now_page(self, scope: Scope) -> tuple[NowFacts, Telling]:
         seen, _ = self.open(scope)
-        lines = self.lines(scope.pick(self.store.ended(self.today()), lambda line: line.id))
-        ended = [(line, self.subject(line) if n < SUBJECTS else line.text) for n, line in enumerate(lines)]
-        facts = NowFacts(seen, ended, self.sums(scope, 7), self.vitals())
+        today = scope.pick(self.store.ended(self.today()), lambda line: line.id)
+        ended = [(line, self.subject(line)) for line in self.lines(today[:ENDED])]
+        facts = NowFacts(seen, ended, self.sums(scope, 7), self.vitals(), len(today))
         return facts, self.telling(seen)
 
     def subject(self, line: PlanLine) -> str:
         return subject(self.recorded(line))
 
     def plans_page(self, scope: Scope, wanted: Filter) -> tuple[PlansFacts, Telling]:
-        found = self.store.page(wanted)
-        lines = self.lines(scope.pick(found[:PAGE], lambda line: line.id))
-        older = found[PAGE - 1].id if len(found) > PAGE else 0
+        lines, older = self.listed(scope, wanted)
         return PlansFacts(lines, wanted, older, {}), self.telling([])
+
+    def listed(self, scope: Scope, wanted: Filter) -> tuple[list[PlanLine], int]:
+        """A page of those that they see, past what they do not see; and below which number there are more."""
+        found, before = list[PlanLine](), wanted.before
+        for _ in range(STRETCHES):
+            lines = self.store.page(replace(wanted, before=before))
+            found += scope.pick(lines[:PAGE], lambda line: line.id)
+            before = lines[PAGE - 1].id if len(lines) > PAGE else 0
+            if len(found) >= PAGE or not before:
+                break
+        older = found[PAGE - 1].id if len(found) > PAGE else before
+        return self.lines(found[:PAGE]), older
 
     def tonight_page(self, scope: Scope, offset: int) -> tuple[TonightFacts, Telling]:
         scale = self.night(offset)
@@ -150,12 +176,14 @@ class Desk:
         now = self.store.clock()
         since = now - timedelta(days=days)
 
-        def find() -> Sums:
+        def reach(one: Scope) -> Reach:
             until = now + timedelta(minutes=1)
-            reach = scope.reach(lambda mine: self.store.elsewhere(since, until, mine))
-            return self.store.sums(since, until, reach)
+            find = lambda: one.reach(lambda mine: self.store.elsewhere(since, until, mine))  # noqa: E731
+            return self.minute.get(("reach", one.actor, days), find)
 
-        return self.minute.get(("sums", scope.actor.user, days), find)
+        counted = scope.note(("reach", days), reach)
+        find = lambda: self.store.sums(since, now + timedelta(minutes=1), counted)  # noqa: E731
+        return self.minute.get(("sums", days, counted), find)
 
     def figures_page(self, scope: Scope, days: int) -> tuple[FiguresFacts, Telling]:
         since = self.store.clock() - timedelta(days=days)
@@ -163,7 +191,7 @@ class Desk:
         calls = self.minute.get(("calls", days), lambda: self.store.spending(since)) if scope.all else []
         return FiguresFacts(self.sums(scope, days), days, since, spans, calls), self.telling([])
 
-    def processes_page(self, scope: Scope) -> tuple[ProcessesFacts, Telling]:
+    def fleet_page(self, scope: Scope) -> tuple[FleetFacts, Telling]:
         held = self.store.holdings()
         mine = {*scope.plans([plan for _, plan, _, _ in held])}
         holdings = [
@@ -172,9 +200,31 @@ class Desk:
             )
             for target, plan, since, state in held
         ]
-        running = self.store.owners(BUSY)
-        facts = ProcessesFacts(self.store.everybody(), running, self.store.stops(), holdings, self.vitals())
+        facts = FleetFacts(
+            self.store.everybody(), self.store.owners(BUSY), self.store.stops(), holdings, self.vitals(),
+            week=self.sums(scope, 7), **self.drafting(scope),
+        )  # fmt: skip
         return facts, self.telling([])
+
+    def drafting(self, scope: Scope) -> dict[str, Any]:
+        """Agents: those of plans that they see, and how many others work."""
+        now = self.store.clock()
+        week = now - timedelta(days=7)
+        agents = self.store.agents([(one.worker, one.action) for one in self.contracts if one.drafts], week)
+        landings = self.store.landings(week)
+        seen = {*scope.plans([*{*(one.plan for one in agents), *(plan for plan, _ in landings)}])}
+        mine = [one for one in agents if one.plan in seen]
+        tried = [Tried(one.step, one.state, one.outcome, one.data) for one in mine if one.number]
+        drafted = counted(tried, sum(landed for plan, landed in landings if plan in seen))
+        lately = [one for one in mine if one.ended_at is None or one.ended_at > now - LATELY]
+        hidden = sum(one.works for one in agents if one.plan not in seen)
+        due = self.store.due()
+        late = max(0.0, (now - due).total_seconds()) if due else 0.0
+        return {"agents": lately, "hidden": hidden, "drafted": drafted, "late": late}
+
+    @property
+    def contracts(self) -> list[Contract]:
+        return self.minute.get(("contracts",), self.store.contracts)
 
     def vitals(self) -> Sequence[Vital]:
         now = self.store.clock()

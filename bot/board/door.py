@@ -77,3 +77,8 @@ class Limit:
             return False
         times.append(now)
         return True
+
+    def forgives(self, key: str) -> None:
+        """The latest one counts no more."""
+        if times := self._seen.get(key):
+            times.pop()

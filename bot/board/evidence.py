@@ -15,14 +15,20 @@ from bot.cards.face.lines import subject, title
 from storage.board.happenings import PAGE, Happening, Sought
 from storage.contract.spec import readable
 from storage.database.tables import Attempt, Plan, Revision
-from storage.errors import NotFound
+from storage.errors import NotFound, SignoffError
 from storage.private_files import open_plain
 from storage.reading.plan_view import PlanView
 
 LARGEST = 2_000_000  # bytes of a log
-REPORT = 400  # plans in one report
+REPORT = 25  # plans on one page of a report
+STRETCHES = 400  # such pages that are passed over for one
+PASSED = 20  # pages of the journal without anything that they see, that are passed over for one
 EXPORT = 20_000  # events in one export
 VERIFY = 3000  # plans whose chains are followed at a time
+
+
+class TooMuch(SignoffError):
+    """More than one file shall hold: what is left out silently is no evidence."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +51,9 @@ class Evidence:
         view, store = self.seen(scope, plan_id), self.desk.store
         count, broken = store.verdict(plan_id)
         given = [
-            ApprovalFacts(one.user, one.at, one.factor, tuple(one.held.split()), one.shown, one.policy)
+            ApprovalFacts(
+                one.user, one.at, one.factor, tuple(one.held.split()), one.shown, one.policy, one.revision
+            )
             for one in store.approvals(plan_id, view.revision)
         ]
         tries = {
@@ -117,6 +125,13 @@ class Evidence:
         self, scope: Scope, asked: Asked, *, before: int, verify: bool
     ) -> tuple[JournalFacts, Telling]:
         events, older = self.events(scope, asked, before=before)
+        for _ in range(PASSED):
+            if len(events) >= PAGE or not older:
+                break
+            more, older = self.events(scope, asked, before=older)
+            events += more
+        older = events[PAGE - 1].id if len(events) > PAGE else older
+        events = events[:PAGE]
         whole, verdict = self.verify(events) if verify else (True, self.standing())
         return JournalFacts(events, asked, older, whole, verdict), self.desk.telling([])
 
@@ -142,18 +157,31 @@ class Evidence:
             left -= 500
             if not before:
                 return
+        raise TooMuch(f"There are more than {EXPORT:,} events. Please choose a shorter time: from, until.")
 
-    def report_page(self, scope: Scope, since: date, until: date, target: str) -> tuple[ReportFacts, Telling]:
-        start, end = midnight(since), midnight(until) + timedelta(days=1)
-        rows = self.desk.store.report(start, end, REPORT + 1)
-        entries = [self._entry(plan) for plan in scope.pick(rows[:REPORT], lambda plan: plan.id)]
-        wanted = [
-            one
-            for one in entries
-            if not target or any(target.lower() in place.lower() for place in one.targets)
-        ]
-        facts = ReportFacts(wanted, since.isoformat(), until.isoformat(), target, more=len(rows) > REPORT)
+    def report_page(
+        self, scope: Scope, since: date, until: date, target: str, before: int = 0, most: int = REPORT
+    ) -> tuple[ReportFacts, Telling]:
+        found, older = list[Entry](), before
+        for _ in range(STRETCHES):
+            entries, older = self._reported(scope, since, until, target, older)
+            found += entries
+            if len(found) >= most or not older:
+                break
+        older = found[most - 1].plan if len(found) > most else older
+        facts = ReportFacts(found[:most], since.isoformat(), until.isoformat(), target, older, before)
         return facts, self.desk.telling([])
+
+    def _reported(
+        self, scope: Scope, since: date, until: date, target: str, before: int
+    ) -> tuple[list[Entry], int]:
+        """Some of them, and below which number there may be more."""
+        start, end = midnight(since), midnight(until) + timedelta(days=1)
+        rows = self.desk.store.report(start, end, target, before, REPORT + 1)
+        picked = scope.pick(rows[:REPORT], lambda plan: plan.id)
+        entries = [self._entry(plan) for plan in picked]
+        named = [one for one in entries if any(target.lower() in place.lower() for place in one.targets)]
+        return named if target else entries, rows[REPORT - 1].id if len(rows) > REPORT else 0
 
     def _entry(self, plan: Plan) -> Entry:
         view = self.desk.recorded(plan)
@@ -182,7 +210,7 @@ class Evidence:
             view.risk,
             view.revision,
             view.digest,
-            tuple((one.user, one.at, one.factor) for one in given),
+            tuple((one.user, one.at, one.factor, one.revision, one.digest) for one in given),
             view.policy,
             ran,
             ended_at,

@@ -3,7 +3,7 @@
 import logging
 import signal
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import closing
 
 from slack_sdk import WebClient
@@ -20,6 +20,7 @@ from bot.board.streams import Hub, Watch, paced, spread
 from bot.config import BotSettings
 from bot.people import Home, People
 from bot.slack.meeting import SlackAway, find_home
+from storage.board.lines import PlanLine
 from storage.config import SignoffConfig, read_config
 from storage.database.commit_notices import CommitListener
 from storage.database.engine import await_database
@@ -31,6 +32,7 @@ from storage.looking import Looking, Visits
 from storage.signal_flag import Flag
 
 TICK = 1.0
+KNOWN = 40.0  # seconds for which it stands who somebody is: with the next look of an open page, a minute
 PATIENCE = 60.0  # seconds for the bot to make the database ready
 BOUNDS = Bounds(connections=600, size=20_000, life=60.0, parting=3.0)
 UNTOLD = (
@@ -82,7 +84,7 @@ def made(settings: BotSettings, config: SignoffConfig, store: Looking, visits: V
     if not token:
         raise BadConfig(UNTOLD)
     client = WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
-    people = People(client, home(client), groups=config.groups())
+    people = People(client, home(client), groups=config.groups(), lasts=KNOWN)
     tickets, files = settings.tickets(), static_files.load()
     desk = Desk(store, Names(client), config, settings.state, people.home.url)
     sessions = Sessions(visits, people, tickets)
@@ -109,18 +111,19 @@ def listen(settings: BotSettings, store: Looking, server: Server, stop: Flag) ->
     watch, last = Watch(store), 0.0
     watch.begin()
 
-    def picks(user: str, plans: Iterable[int]) -> list[int]:
+    def picks(user: str, lines: Sequence[PlanLine]) -> list[int]:
         try:
-            return server.scopes.of(server.sessions.people.actor(user)).plans([*plans])
+            scope = server.scopes.of(server.sessions.people.actor(user))
         except SignoffError:
             return []
+        return [line.id for line in scope.pick(lines, lambda line: line.id)]
 
     with closing(CommitListener(store.engine)) as commits:
         while not stop.is_set() and not settings.orphaned():
             commits.wait(TICK, stop.is_set)
             last = paced(last)
             try:
-                spread(server.hub, watch.moved(), picks)
+                spread(server.hub, watch.moved(), picks, store.lines_of)
             except Unavailable as error:
                 logger.warning("the board waits: %s", error)
                 time.sleep(TICK)

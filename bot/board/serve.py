@@ -15,9 +15,10 @@ from bot.board import door
 from bot.board.answers import Answer, Answers
 from bot.board.api.documents import BadQuery
 from bot.board.api.openapi import document
+from bot.board.evidence import TooMuch
 from bot.board.pages.enter import entry, refused
 from bot.board.scope import Scope, Scopes
-from bot.board.sessions import Barred, Sessions, Stranger
+from bot.board.sessions import LEFT, Barred, Sessions, Stranger
 from bot.board.static_files import File
 from bot.board.streams import BYE, COMMENT, LASTS, Hub, event
 from bot.people import Unidentified
@@ -33,13 +34,12 @@ class TooOften(SignoffError):
     """Somebody asks more than a person would."""
 
 
-SHARED = 256  # answers that several pages may wait for together
-FRESH = 5.0  # seconds for which an answer is the same, if nothing has moved
 STATUS: dict[type[Exception], int] = {
     Stranger: 401,
     Barred: 403,
     NotFound: 404,
     BadQuery: 400,
+    TooMuch: 413,
     Unidentified: 503,
     Unavailable: 503,
     TooOften: 429,
@@ -49,6 +49,7 @@ TITLES = {
     401: "Please come by Slack",
     403: "Not any more",
     404: "Not here",
+    413: "Too much for one file",
     429: "Too often",
     503: "Not now",
     405: "Not that way",
@@ -70,7 +71,6 @@ class Server:
     threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(4, "board"))
     fetches: door.Limit = field(default_factory=lambda: door.Limit(*door.FETCHES))
     entries: door.Limit = field(default_factory=lambda: door.Limit(*door.ENTRIES))
-    _shared: dict[tuple[object, ...], asyncio.Future[Answer]] = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
         """Everything else is not here, and says so with the same headers."""
@@ -150,6 +150,7 @@ class Server:
         user = await self.aside(lambda: self.sessions.expected(ticket))
         if not user:
             return self.refusal(request, 403, USED)
+        self.entries.forgives(request.remote or "")  # behind a proxy, all have one address
         name = await self.aside(lambda: self.answers.desk.names.who(user))
         headers = door.HEADERS | {"Referrer-Policy": "no-referrer", "Cache-Control": "no-store"}
         return web.Response(
@@ -165,6 +166,7 @@ class Server:
         session, plan = await self.aside(lambda: self.sessions.enter(ticket))
         if not session:
             return self.refusal(request, 403, USED)
+        self.entries.forgives(request.remote or "")
         to = f"/plans/{plan}" if plan else "/"
         return web.Response(
             status=303, headers=door.HEADERS | {"Location": to, "Set-Cookie": door.cookie(session)}
@@ -172,7 +174,7 @@ class Server:
 
     async def leave(self, request: web.Request) -> web.StreamResponse:
         guest = await self.aside(lambda: self.guest(request))
-        await self.aside(lambda: self.sessions.visits.leave(guest.visit, "left"))
+        await self.aside(lambda: self.sessions.visits.leave(guest.visit, LEFT))
         answer = self.refusal(request, 200, "You have left the board. /plan board lets you in again.")
         answer.headers["Set-Cookie"] = door.cookie("", lasts=0)
         return answer
@@ -190,26 +192,9 @@ class Server:
         elif "/log/" in path or path == "/journal/export" or query.get("form"):
             answer = await self.aside(lambda: self.answers.file(scope, path, query))
         else:
-            answer = await self.together(request, scope, part=part, query=query)
+            seq = self.hub.seq
+            answer = await self.aside(lambda: self.answers.page(scope, path, query, part=part, seq=seq))
         return self.answered(request, answer)
-
-    async def together(
-        self, request: web.Request, scope: Scope, *, part: bool, query: dict[str, str]
-    ) -> Answer:
-        """Who asks for the same at the same time waits for the same answer."""
-        stamp = (self.hub.seq, int(time.monotonic() / FRESH))
-        key = (scope.actor.user, request.path_qs, part, stamp)
-        if key not in self._shared:
-            while len(self._shared) >= SHARED:
-                self._shared.pop(next(iter(self._shared)))
-            loop = asyncio.get_running_loop()
-            work = lambda: self.answers.page(scope, request.path, query, part=part)  # noqa: E731
-            self._shared[key] = loop.run_in_executor(self.threads, work)
-        try:
-            return await asyncio.shield(self._shared[key])
-        except Exception:
-            self._shared.pop(key, None)
-            raise
 
     def answered(self, request: web.Request, answer: Answer) -> web.Response:
         headers = door.HEADERS | {"Content-Type": answer.kind}
@@ -224,6 +209,7 @@ class Server:
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Numbers of plans, as they move; ends by itself, and who comes again is looked at again."""
         guest, scope = await self.aside(lambda: self.known(request))
+        self.take(self.fetches, guest.visit)
         full = self.hub.count(guest.visit) >= door.STREAMS or len(self.hub.streams) >= door.STREAMS_IN_ALL
         if full or self.hub.over:
             return self.refusal(request, 429, "Too many pages of yours are open.")

@@ -9,6 +9,7 @@ from storage.board.visits import Guest
 from storage.errors import SignoffError
 from storage.looking import Visits
 
+LEFT = "left"  # by themselves
 LONGEST = 200  # characters of a ticket
 
 
@@ -32,7 +33,9 @@ class Sessions:
         """Whoever holds a good session, or a good token."""
         found = self._bearer(bearer) if bearer else self.visits.guest(session)
         if found is None:
-            raise Stranger("Please ask for a link to the board in Slack: /plan board")
+            why = self.visits.why(session)
+            told = f"{why} " if why != LEFT and why else ""
+            raise Stranger(f"{told}Please ask for a link to the board in Slack: /plan board")
         return found
 
     def actor(self, guest: Guest) -> Actor:

@@ -4,10 +4,11 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from storage.board.lines import PlanLine
 from storage.board.stories import BEHIND
 from storage.contract.states import BUSY
 from storage.looking import Looking
@@ -106,13 +107,15 @@ class Watch:
         return {plan for _, plan in found} | further
 
 
-def spread(hub: Hub, moved: set[int], picks: Callable[[str, Iterable[int]], list[int]]) -> None:
+def spread(hub: Hub, moved: set[int], picks: Callable[[str, Sequence[PlanLine]], list[int]],
+           lines: Callable[[list[int]], Sequence[PlanLine]]) -> None:  # fmt: skip
     """Tell each person of what they see; who sees none of it hears nothing."""
     if not moved:
         return
     hub.seq += 1
+    found = lines([*moved - {0}]) if hub.streams else ()
     for user in hub.users():
-        mine = picks(user, moved - {0})
+        mine = picks(user, found)
         if mine or 0 in moved:
             hub.tell(user, event("moved", {"plans": sorted(mine)}))
 

@@ -62,6 +62,11 @@ def moment(at: datetime) -> str:
     return f"<!date^{int(at.timestamp())}^{{date_short_pretty}} {{time}}|{at:%a %H:%M} UTC>"
 
 
+def clock(at: datetime) -> str:
+    """The same without its day."""
+    return f"<!date^{int(at.timestamp())}^{{time}}|{at:%H:%M} UTC>"
+
+
 def context(*texts: str) -> Block:
     return {"type": "context", "elements": [{"type": "mrkdwn", "text": clip(t, 1900)} for t in texts[:10]]}
 

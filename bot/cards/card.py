@@ -23,6 +23,7 @@ from bot.planner.runbooks.questions import Form
 from bot.policy.authorize import who
 from bot.untrusted import clip
 from storage.contract.demands import Quorum
+from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState, StepState
 from storage.reading.plan_view import PlanView
 
@@ -104,7 +105,12 @@ def _proposal(view: PlanView, now: datetime, on_call: str, planner: bool) -> lis
     head = f"*{escape(clip(subject(view), 200))}?*\n{_risk(view)}"
     shown = instead(view, now) if view.lengthy else "\n".join(step_lines(view, now))
     also = [*_checked(view), *([] if view.lengthy else failing(view, on_call)), *_more(view, planner)]
-    return [head, shown, "\n".join(also), *changed(view), *_resting(view), *map(escape, view.notes)]
+    return [head, shown, "\n".join(also), *changed(view), *_resting(view), *map(_note, view.notes)]
+
+
+def _note(text: str) -> str:
+    """How the wish was read; it quotes people, and stays on its line."""
+    return escape(" ".join(text.split()))
 
 
 def _risk(view: PlanView) -> str:
@@ -182,7 +188,7 @@ def _more(view: PlanView, planner: bool) -> list[str]:
 def _resting(view: PlanView) -> list[str]:
     """What its changes do without, what has changed since it was made, and what would hold it."""
     told = [f":warning: *{line[:1].upper()}{line[1:]}*" for line in map(escape, view.lost)]
-    if view.spec and view.spec.goal.endswith(UNCHANGING):
+    if view.spec and view.spec.goal.endswith(UNCHANGING) and not _changing(view, view.spec):
         told.append("*Every change was left out*: it changes nothing.")
     if view.outdated and view.state in RESTING:
         why = escape(clip("; ".join(view.outdated), 600))
@@ -192,6 +198,10 @@ def _resting(view: PlanView) -> list[str]:
     coming = [line for line in view.ahead if line.rpartition(": ")[0] not in said]
     told += [f":snowflake: {escape(clip(line, 600))}" for line in coming]
     return ["\n".join(told)] if told else []
+
+
+def _changing(view: PlanView, spec: PlanSpec) -> bool:
+    return any(map(view.changes_something, spec.steps))
 
 
 def _held(view: PlanView, site: str) -> list[str]:
@@ -235,8 +245,8 @@ def _unmarked(line: str) -> str:
 
 def approvable(view: PlanView) -> bool:
     """Whether somebody may say yes: all of it is shown, and policy allows it."""
-    shown = not any(step.previewing for step in view.steps) and (view.filed or not view.lengthy)
-    return view.state == PlanState.proposed and shown and not view.demands.denied and not view.outdated
+    open_ = view.state == PlanState.proposed and not view.demands.denied
+    return open_ and view.shown and not view.outdated
 
 
 def editing(view: PlanView) -> list[Block]:

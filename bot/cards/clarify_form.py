@@ -4,7 +4,7 @@ import re
 
 from bot.cards.blocks import Block, actions, button, context, escape, pack, plain, section
 from bot.cards.forms import modal
-from bot.planner.runbooks.questions import Field, Form
+from bot.planner.runbooks.questions import BY_FORM, Field, Form
 from bot.untrusted import clip, legible
 from storage.contract.states import PlanState
 from storage.reading.plan_view import PlanView
@@ -31,7 +31,8 @@ def _ways(view: PlanView, form: Form) -> list[Block]:
         button(clip(legible(option), 75), f"clarify_pick_{number}", _value(view, str(number)))
         for number, option in enumerate(field.options if field else ())
     ]
-    form_ = button("Other…" if answers else "Answer", "clarify", _value(view), "" if answers else "primary")
+    more = "Other…" if answers else "Make a Plan" if form.why == BY_FORM else "Answer"
+    form_ = button(more, "clarify", _value(view), "" if answers else "primary")
     return [*answers, form_, button("Never Mind", "clarify_never", _value(view))]
 
 

@@ -213,7 +213,7 @@ def lost(spec: PlanSpec, number: int, catalogue: Catalogue) -> str:
     step = spec.steps[number]
     relying = [n for n, other in enumerate(spec.steps, 1) if step.id in other.depends_on]
     contract = catalogue.find(step)
-    done = "this is not done" if contract and contract.changes else "this is not looked at"
+    done = "this is not done" if contract and contract.changes else "nothing checks this"
     return f"then {done} before step {relying[0]}" if relying else f"then {done}"
 
 

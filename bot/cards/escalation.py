@@ -15,12 +15,13 @@ from storage.contract.states import PlanState, StepState, can_skip
 from storage.plans.takeovers import must
 from storage.reading.plan_view import PlanView, StepView
 
-LABELS = {"confirm": "Go On", "update": "Bring Up to Date", "retry": "Try Again",
+LABELS = {"confirm": "Go On", "decline": "Leave It Out", "update": "Bring Up to Date", "retry": "Try Again",
           "skip": "Go On Without It", "rollback": "Roll Back", "take_over": "I Did It",
           "guide": "Tell It How", "next": "Next Window", "time": "Other Time", "later": "Move Later",
           "abort": "Stop"}  # fmt: skip
 MEANS = {
     "confirm": "what you see is fine, and the plan goes on",
+    "decline": "no; what waits for this is left out, and the rest goes on",
     "update": "makes it the plan as things are now; somebody approves the difference",
     "retry": "runs it once more",
     "skip": "goes on with the rest",

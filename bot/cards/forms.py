@@ -20,8 +20,8 @@ def code_form(view: PlanView) -> Block:
 
 def glass_form(view: PlanView) -> Block:
     """The second step of breaking the glass, where a rule asks for a second factor."""
-    blocks = _coded(view, "You break the glass for plan")
-    return modal("glass", "Break the glass", "Break the Glass", _exactly(view), blocks)
+    blocks = _coded(view, "You override the rules for plan")
+    return modal("glass", "Emergency override", "Override", _exactly(view), blocks)
 
 
 def _exactly(view: PlanView) -> dict[str, Any]:
@@ -30,8 +30,8 @@ def _exactly(view: PlanView) -> dict[str, Any]:
 
 def _coded(view: PlanView, what: str) -> list[Block]:
     goal = subject(view)
-    which = f"{what} {view.id}, revision {view.revision}, digest `{view.digest[:PREFIX]}`:"
-    return [section(f"{which}\n*{escape(clip(goal, 500))}*"), code_field()]
+    which = f"{what} {view.id}, revision {view.revision}, as its card shows it."
+    return [section(f"*{escape(clip(goal, 500))}*\n{which}"), code_field()]
 
 
 def code_field(*, optional: bool = False) -> Block:

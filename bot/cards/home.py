@@ -67,7 +67,8 @@ def _recovered(found: Recovery) -> list[Block]:
     if not found.ended:
         return []
     share = f"{found.recovered} of {found.ended} ended plans with a failed attempt recovered without a person"
-    return [context(f"{share} ({found.failed_attempts} failed attempts, all plans)")]
+    attempts = f"{found.failed_attempts} failed attempt{'s' if found.failed_attempts != 1 else ''}"
+    return [context(f"{share} ({attempts}, all plans)")]
 
 
 def closed(why: str) -> Block:

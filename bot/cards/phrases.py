@@ -71,11 +71,11 @@ def alarm_line(view: PlanView) -> str:
 def lasting(seconds: float) -> str:
     """A duration as people say it."""
     if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+        return f"{seconds:.1f}".removesuffix(".0") + " s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes // 60} h" + (f" {minutes % 60} min" if minutes % 60 else "")
 
 
 def timing(step: StepSpec) -> str:
@@ -129,7 +129,7 @@ def _under_way(view: PlanView, now: datetime) -> str:
         return "stopped"
     running = [number for number, step in enumerate(steps, 1) if step.state == StepState.running]
     if running:
-        return f"running step {running[0]} of {len(steps)}"
+        return f"running step {running[0]} of {len(steps)}" if len(steps) > 1 else "running"
     ahead = [step for step in steps if step.state == StepState.pending and _waits_for_time(step, now)]
     if ahead and ahead[0].not_before:
         return f"waits until {spoken(ahead[0].not_before, ahead[0].spec.schedule.zone)}"
@@ -215,8 +215,9 @@ def differences(old: PlanSpec, new: PlanSpec, find: Find = lambda step: None) ->
             lines += _step_differences(before[key], after[key])
     if [key for key in after if key in before] != [key for key in before if key in after]:
         lines.append("the order of the steps changed")
-    parts = {"rollback": "the rollback", "done_when": "what makes it done", "mandate": "the mandate",
-             "continues": "whether it goes on planning", "review": "how often the planner looks"}  # fmt: skip
+    parts = {"rollback": "the rollback", "done_when": "what makes it done",
+             "mandate": "what the planner may add", "continues": "whether it goes on planning",
+             "review": "how often the planner looks"}  # fmt: skip
     lines += [f"{said} changed" for part, said in parts.items() if getattr(old, part) != getattr(new, part)]
     return lines
 
@@ -272,8 +273,23 @@ def cost(usd: float) -> str:
     return "thinking cost less than 0.01 USD" if usd < 0.01 else f"thinking cost {usd:.2f} USD"
 
 
-def spent(step: StepView) -> str:
-    return f" ({took(step)})" if took(step) else ""
+TIMED = re.compile(r"\b(?:in|after) \d[\d.]* (?:s|min|h)\b")
+
+
+def untold(step: StepView, said: str) -> str:
+    """How long it took, unless its report says so."""
+    return "" if TIMED.search(said) else took(step)
+
+
+def spent(step: StepView, said: str = "") -> str:
+    return f" ({untold(step, said)})" if untold(step, said) else ""
+
+
+def named(name: str, said: str) -> str:
+    """A step and what it reports; a question that is its name is not asked twice."""
+    if not said or said in name:
+        return name
+    return f"{name}{'' if name.rstrip('*').endswith('?') else ':'} {said}"
 
 
 def altered(plan_id: int, why: str) -> str:

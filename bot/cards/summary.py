@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bot.cards.blocks import Block, actions, button, escape, pack
-from bot.cards.face.ended import numbered
 from bot.cards.face.lines import subject, title
+from bot.cards.face.reasons import why
 from bot.cards.face.running import counted, listed
 from bot.cards.phrases import OUTCOMES, lasting, overrode, placeless, spent, wisher
 from bot.cards.save_form import save_button
@@ -29,8 +29,8 @@ def summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]
     ]
     if view.spec and (said := told(progress(view))):
         lines.append(f"> {escape(said)}")
-    if not good:
-        lines.append(f"Why: {escape(clip(numbered(view), 500))}")
+    if not good and (len(view.steps) > 1 or not _told_above(view.steps)):
+        lines.append(f"Why: {escape(clip(why(view), 240))}")
     lines += _results(view)
     again = actions(
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
@@ -51,19 +51,25 @@ def results(view: PlanView) -> str:
     """What each step came to, to read as a file."""
     lines = [f"{subject(view)}: {_outcome(view)}", ""]
     for number, step in enumerate(view.steps, 1):
-        lines.append(f"{number}. [{listed(step)}] {title(view, step.spec)}: {_said(step)}{spent(step)}")
+        said, name = _said(step), f"{number}. [{listed(step)}] {title(view, step.spec)}"
+        lines.append(f"{name}: {said}{spent(step, said)}")
     return legible("\n".join(lines)) + "\n"
 
 
 def _results(view: PlanView) -> list[str]:
     """The result of an only step; of many what did not go well, and where all of it stands."""
     if len(view.steps) == 1:
-        return [_line(view, view.steps[0], 1500)]
+        return [] if _told_above(view.steps) else [escape(clip(_said(view.steps[0]), 1500))]
     if not lengthy(view):
         return []  # a line each, above
     bad = [step for step in view.steps if step.state in {StepState.failed, StepState.unknown}]
     said = f"{len(view.steps)} steps: {counted(view.steps)}. Each of them stands in `{results_file(view)}`."
     return [said, *(_line(view, step, 200) for step in bad[:4])]
+
+
+def _told_above(steps: Sequence[StepView]) -> bool:
+    """Whether the message about the only step has said why it failed."""
+    return steps[0].state == StepState.failed if steps else False
 
 
 def _lines(view: PlanView) -> list[str]:
@@ -73,7 +79,7 @@ def _lines(view: PlanView) -> list[str]:
 def _line(view: PlanView, step: StepView, longest: int) -> str:
     sign = SIGNS.get(step.state, ":white_circle:")
     name = escape(clip(title(view, step.spec), 150))
-    return f"{sign} {name}: {escape(clip(_said(step), longest))}{spent(step)}"
+    return f"{sign} {name}: {escape(clip(_said(step), longest))}{spent(step, _said(step))}"
 
 
 def busy(spans: Sequence[tuple[datetime, datetime]]) -> float:

@@ -19,8 +19,8 @@ from bot.cards.blocks import (
     section,
 )
 from bot.cards.escalation import LABELS, advice, asking, called, undoable, updating
-from bot.cards.face.lines import title
-from bot.cards.phrases import doer, first_clauses, lasting, person, placeless, spent, standing
+from bot.cards.face.lines import at, title
+from bot.cards.phrases import doer, first_clauses, lasting, named, person, placeless, spent, standing
 from bot.cards.save_form import saved
 from bot.cards.summary import summary
 from bot.policy.authorize import who
@@ -29,6 +29,7 @@ from bot.untrusted import clip
 from storage.contract.states import PlanState, StepState
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView, StepView
+from storage.settling.questions import PASSED, UNSTARTED
 
 LINE = 90  # characters of what a step that went well reports: a line in the thread
 Draw = Callable[[PlanView, Event | None], tuple[list[str], list[Block]]]
@@ -107,17 +108,25 @@ def _outcome(
     name, said = escape(title(view, step.spec)), escape(_told(step, data))
     if event and event.verb == "succeed":
         short = escape(first_clauses(_told(step, data), LINE))
-        return [f":white_check_mark: *{name}*: {short}{spent(step)}"], []
+        return [f":white_check_mark: {named(f'*{name}*', short)}{spent(step, short)}"], []
     if step.state == StepState.succeeded and step.report:  # somebody has done it by hand since
-        return [
-            f":white_check_mark: *{name}*: {escape(clip(step.report.summary, 500))}",
-            f"Before: {said}",
-        ], []
-    what = f"*{name}*: {said}" if data.get("asks") else f"*{name} failed:* {said}{spent(step)}"
+        now = f":white_check_mark: {named(f'*{name}*', escape(clip(step.report.summary, 500)))}"
+        return [now, *([] if data.get("asks") else [f"Before: {said}"])], []
+    failed = f"*{name} {_failed(step, said)}{spent(step, said)}"
+    what = named(f"*{name}*", said) if data.get("asks") else failed
     if not step.choices:
         return [f"{':raised_hand:' if data.get('asks') else ':x:'} {what}", *advice(step)], []
     more, buttons = asking(view, step, guides)
     return [f"{called(view, on_call)}  {what}", *more], buttons
+
+
+def _failed(step: StepView, said: str) -> str:
+    """How it failed; one whose time has passed did nothing."""
+    more, planned = said.removeprefix(UNSTARTED), step.spec.schedule
+    if more != PASSED and "next" not in step.choices:
+        return f"failed:* {said}"
+    time = f" ({at(planned, planned.not_before)})" if step.choices and planned.not_before else ""
+    return f"missed its time*{time}{'' if more == PASSED else f': {more}'}"
 
 
 def _told(step: StepView, data: dict[str, Any]) -> str:

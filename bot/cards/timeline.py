@@ -7,9 +7,11 @@ from io import BytesIO
 
 from PIL import Image, ImageDraw, ImageFont
 
+from bot.cards.face.ended import zone_of
 from bot.cards.face.lines import subject, title
 from bot.cards.phrases import lasting
 from bot.untrusted import clip, legible
+from storage.config import local
 from storage.contract.states import StepState
 from storage.reading.plan_view import PlanView, StepView
 
@@ -66,7 +68,7 @@ def timeline(view: PlanView, typical: Mapping[str, float]) -> bytes:
     _heading(draw, view, planned=any(bar.planned for bar in rows))
     for number, bar in enumerate(rows):
         _row(draw, bar, scale, TOP + height * number, height)
-    _scale(draw, scale, TOP + height * len(rows))
+    _scale(draw, scale, TOP + height * len(rows), zone_of(view) or "UTC")
     out = BytesIO()
     picture.save(out, "PNG", optimize=True)
     return out.getvalue()
@@ -80,9 +82,10 @@ def bars(view: PlanView, typical: Mapping[str, float]) -> list[Bar]:
     for step in view.steps:
         needs = [ends[key] for key in step.spec.depends_on if key in ends]
         start = max([origin, *needs, *filter(None, [step.spec.schedule.not_before])])
-        ends[step.spec.id] = start + timedelta(seconds=typical.get(step.spec.id, 0.0))
+        end = start + timedelta(seconds=typical.get(step.spec.id, 0.0))
         known = step.spec.id in typical and not step.undo
-        made.append(_bar(view, step, (start, ends[step.spec.id]) if known else None))
+        ends[step.spec.id] = end if known else step.ended_at or end  # what nobody knew before is as it was
+        made.append(_bar(view, step, (start, end) if known else None))
     return made
 
 
@@ -152,19 +155,20 @@ def _ends(scale: Axis, span: Span, top: int, bottom: int) -> tuple[float, int, f
     return left, top, max(right, left + THIN), bottom  # what took no time must still be seen
 
 
-def _scale(draw: ImageDraw.ImageDraw, scale: Axis, y: int) -> None:
+def _scale(draw: ImageDraw.ImageDraw, scale: Axis, y: int, zone: str) -> None:
     """The time at each end, and how long each cut is."""
     draw.line((NAMES + EDGE, y, WIDTH - EDGE, y), FAINT)
     for number, (start, _) in enumerate(scale.pieces):
         x = _x(scale, start)
         draw.line((x, TOP, x, y + 6), "#e5e7eb")
-        draw.text((x, y + 12), f"{start:%H:%M:%S}", INK, _font(16))
+        draw.text((x, y + 12), f"{local(start, zone):%H:%M:%S}", INK, _font(16))
         if number:
             gap = (start - scale.pieces[number - 1][1]).total_seconds()
             draw.text(
                 (_x(scale, scale.pieces[number - 1][1]) + 4, TOP - 24), f"… {lasting(gap)}", FAINT, _font(16)
             )
-    draw.text((WIDTH - EDGE, y + 12), f"{scale.pieces[-1][1]:%H:%M:%S} UTC", INK, _font(16), anchor="ra")
+    last = local(scale.pieces[-1][1], zone)
+    draw.text((WIDTH - EDGE, y + 12), f"{last:%H:%M:%S} {last.tzname()}", INK, _font(16), anchor="ra")
 
 
 def _x(scale: Axis, moment: datetime) -> float:

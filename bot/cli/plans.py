@@ -20,6 +20,7 @@ from storage.config import SignoffConfig, read_config
 from storage.contract.spec import PlanSpec
 from storage.errors import InvalidPlan
 from storage.reading.plan_view import PlanView
+from storage.reading.words import tampered
 
 
 def plan(settings: BotSettings, path: Path) -> int:
@@ -46,7 +47,8 @@ def plans(settings: BotSettings, *, as_json: bool = False) -> int:
     if as_json:
         found_lines = page(store, Filter())
         more = found_lines[PAGE - 1].id if len(found_lines) > PAGE else 0
-        print(PlanList(plans=[brief_out(line) for line in found_lines[:PAGE]], before=more).model_dump_json())
+        told = [brief_out(line, tampered(store, line.id)) for line in found_lines[:PAGE]]
+        print(PlanList(plans=told, before=more).model_dump_json())
         return 0
     found = store.recent()
     if not found:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 
+from storage.errors import BadConfig
 from storage.private_files import private_opener
 
 logger = logging.getLogger(__name__)
@@ -24,6 +25,9 @@ PATIENCE = 15.0  # seconds to end by itself before it is killed; workers have SI
 GOOD = 60.0  # seconds after which a run counts as a good one, and earlier falls are forgotten
 LOOK = 5.0  # seconds between two looks at a child's health
 UNWELL = 60.0  # seconds in which it may say so, or say nothing, before it is started anew
+STARTING = (
+    240.0  # the same, before it has lived at all: it may wait for the database, for Slack, for the machine
+)
 
 
 def lives(url: str) -> bool:
@@ -50,6 +54,7 @@ class Child:
     health: str = ""  # the address where it says whether it lives
     started_at: float = 0.0
     well_at: float = 0.0  # when it was last known to live
+    lived: bool = False  # since it was last started
     looked_at: float = 0.0
     renewing: bool = False  # told to end when it can, and to be started at once
 
@@ -60,7 +65,7 @@ class Child:
         )
         if out:
             out.close()
-        self.starts += 1
+        self.starts, self.lived = self.starts + 1, False
         self.started_at = self.well_at = self.looked_at = time.monotonic()
 
     def watch(self) -> None:
@@ -97,9 +102,11 @@ class Child:
         if not self.health or now - self.looked_at < LOOK:
             return
         pause, self.looked_at = now - self.looked_at, now
-        if lives(self.health) or pause > 3 * LOOK:  # we stood still ourselves: nobody is to blame
+        if lives(self.health):
+            self.well_at, self.lived = now, True
+        elif pause > 3 * LOOK:  # we stood still ourselves: nobody is to blame
             self.well_at = now
-        elif now - self.well_at > UNWELL:
+        elif now - self.well_at > (UNWELL if self.lived else STARTING):
             logger.error("%s does not live any more, and is started anew", self.name)
             self.end(PATIENCE)
 
@@ -179,8 +186,8 @@ def siblings(environ: Mapping[str, str]) -> list[Child]:
     parent = {"SIGNOFF_PARENT": str(os.getpid()), "PYTHONSAFEPATH": "1"}  # and what they start in turn
     bot = {k: v for k, v in environ.items() if k.startswith(BOTS) or k.upper() in PLAIN}
     of_workers = {k: v for k, v in environ.items() if not k.startswith(BOTS_ALONE)}
-    host, port = environ.get("SIGNOFF_HEALTH_HOST", "127.0.0.1"), int(environ.get("SIGNOFF_HEALTH_PORT") or 0)
-    drain = float(environ.get("SIGNOFF_DRAIN") or 30.0)
+    host, port = environ.get("SIGNOFF_HEALTH_HOST", "127.0.0.1"), int(number(environ, "SIGNOFF_HEALTH_PORT"))
+    drain = number(environ, "SIGNOFF_DRAIN", 30.0)
 
     def health(number: int) -> str:
         local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 # where it listens
@@ -199,6 +206,14 @@ def siblings(environ: Mapping[str, str]) -> list[Child]:
     ]
 
 
+def number(environ: Mapping[str, str], name: str, default: float = 0.0) -> float:
+    """What the environment says there, which a person has typed."""
+    try:
+        return float(environ.get(name) or default)
+    except ValueError:
+        raise BadConfig(f"{name} is no number: {environ[name]!r}.") from None
+
+
 # What the board may see: no word of Slack's but its own token, no model's, no second factor's.
 BOARDS = ("SIGNOFF_", "PYTHON", "LC_", "SSL_", "SLACK_API_URL")
 NOT_BOARDS = (
@@ -209,7 +224,7 @@ NOT_BOARDS = (
 
 def boards(environ: Mapping[str, str], parent: Mapping[str, str]) -> list[Child]:
     """The board, where one is wanted. Where it has a role of its own, it does not see the others' address."""
-    port = int(environ.get("SIGNOFF_BOARD_PORT") or 0)
+    port = int(number(environ, "SIGNOFF_BOARD_PORT"))
     if not port:
         return []
     env = {
@@ -227,7 +242,7 @@ def boards(environ: Mapping[str, str], parent: Mapping[str, str]) -> list[Child]
 
 def with_health(environ: Mapping[str, str]) -> dict[str, str]:
     """The same with a port for health, on loopback, where none is given: somebody must be able to ask."""
-    if int(environ.get("SIGNOFF_HEALTH_PORT") or 0):
+    if number(environ, "SIGNOFF_HEALTH_PORT"):
         return dict(environ)
     return dict(environ) | {"SIGNOFF_HEALTH_PORT": str(two_free_ports()), "SIGNOFF_HEALTH_HOST": "127.0.0.1"}
 

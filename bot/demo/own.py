@@ -10,7 +10,7 @@ from bot.cli.reload import Reload
 from bot.cli.supervise import Supervisor, siblings, with_health
 from bot.config import BotSettings
 from bot.demo.manifest import installed
-from bot.demo.seed import free_port
+from bot.demo.seed import free_ports
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Group, Member
 from bot.process import load_config
@@ -62,7 +62,7 @@ def workspace(settings: BotSettings, port: int) -> LocalSlack:
         members=people, channels=(OPS,), title="Signoff, locally", guide=GUIDE, **installed(),
         suggestions=("/plan help",),
         groups=[Group(id_, f"group-{n}", f"Group {n}", inside) for n, id_ in enumerate(groups, 1)],
-        port=free_port(port), token=_token(settings.state), path=settings.state / "workspace.db",
+        port=free_ports(port)[0], token=_token(settings.state), path=settings.state / "workspace.db",
     )  # fmt: skip
 
 

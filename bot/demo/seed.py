@@ -6,6 +6,7 @@ import shutil
 import socket
 import sqlite3
 import sys
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -125,23 +126,26 @@ def _seed(home: Path, port: int | None) -> Seed:
     known = Seed(**json.loads(path.read_text())) if path.exists() else None
     token = known.token if known else secrets.token_urlsafe(16)
     wanted = port if port is not None else known.port if known else 8700
-    practice = free_port(known.practice if known else wanted and wanted + 1)
-    doors = free_port(known.doors if known and known.doors else wanted and wanted + 2)
-    board = free_port(known.board if known and known.board else wanted and wanted + 3)
-    seed = Seed(free_port(wanted), practice, token, doors, board)
+    before = (known.practice, known.doors, known.board) if known else (0, 0, 0)
+    others = (old or (wanted and wanted + number) for number, old in enumerate(before, 1))
+    own, practice, doors, board = free_ports(wanted, *others)
+    seed = Seed(own, practice, token, doors, board)
     path.touch(mode=0o600)
     path.write_text(json.dumps(asdict(seed)))
     return seed
 
 
-def free_port(port: int) -> int:
-    """This port, or another one when it is taken."""
+def free_ports(*wanted: int) -> list[int]:
+    """These ports, each replaced by another one when it is taken; all held until the last is found."""
+    with ExitStack() as held:
+        found = [held.enter_context(_listener(port)) for port in wanted]
+        return [int(one.getsockname()[1]) for one in found]
+
+
+def _listener(port: int) -> socket.socket:
     for wanted in (port, 0):
-        try:
-            with socket.create_server(("127.0.0.1", wanted)) as found:
-                return int(found.getsockname()[1])
-        except OSError:
-            continue
+        with suppress(OSError):
+            return socket.create_server(("127.0.0.1", wanted))
     raise OSError("no free port on 127.0.0.1")
 
 

@@ -139,3 +139,4 @@ def yesterday(stage: Stage, break_tests: Callable[[bool], str]) -> None:
     stage.until(lambda plan: str(plan.state) in {"done", "stalled"}, "the tests to fail")
     break_tests(False)
     stage.asks(ANN, "/plan scale auth-service to 3 in production")
+    stage.person(BOB).sees("asks you to approve *Scale")  # before its reminder

@@ -22,6 +22,7 @@ from bot.people import Unidentified
 from storage.database.tables import Delivery
 from storage.errors import Conflict, HandledElsewhere, LeaseLost, SignoffError, Unavailable
 from storage.exchange.deliveries import ASKED
+from storage.exchange.outbox import ANSWER
 
 logger = logging.getLogger(__name__)
 
@@ -127,4 +128,4 @@ def whisper(bot: Bot, delivery: Delivery, text: str) -> None:
     # Direct messages are private already, and a thread there is easily missed.
     thread = "" if body["channel"].startswith("D") else body.get("thread", "")
     place = {"channel": body["channel"], "user": body["user"], "thread": thread}
-    bot.store.whisper(f"answer:{delivery.key}", text=text, **place)
+    bot.store.whisper(f"{ANSWER}{delivery.key}", text=text, **place)

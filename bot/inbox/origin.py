@@ -10,6 +10,7 @@ FOREIGN = "This came by way of another workspace or another app, so nothing was 
 GONE = "This button does nothing (any more). Please look at the newest card of the plan."
 # What an answer to one person alone may carry: it approves nothing.
 PRIVATE = {"edit", "clarify", "say", "own"}
+HOME = "home_"  # what the buttons of a home tab begin with; it has no others
 MOST = 2**31  # the largest number that a row can have
 
 
@@ -24,7 +25,7 @@ def demand_origin(bot: Bot, kind: str, body: dict[str, Any]) -> None:
     if not bot.people.home.sent(body["team"], body["enterprise"], body["app"]):
         bot.store.refuse(0, body.get("action", kind), user=body["user"], reason=FOREIGN)
         raise NotAllowed(FOREIGN)
-    if kind == "click" and not body["home"]:
+    if kind == "click" and not (body["home"] and body["action"].startswith(HOME)):
         _demand_place(bot, body)
 
 

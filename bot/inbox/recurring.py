@@ -9,6 +9,7 @@ from bot.cards.blocks import PREFIX, escape
 from bot.cards.face.lines import title
 from bot.cards.phrases import timing
 from bot.context import Bot
+from bot.plans.up_to_date import demand_up_to_date
 from bot.times.recurrence import Every, next_run, read
 from bot.times.zones import spoken
 from bot.untrusted import clip
@@ -147,6 +148,12 @@ def _approve(bot: Bot, one: Recurring, more: str, user: str) -> str:
         raise SignoffError("It has not been planned yet. Its first run asks; then an approval can stand.")
     view, allowed = bot.store.view(plan_id), bot.config.policy.standing
     actor = bot.demand(user, "approve", view)
+    bot.demand_untouched(user, "approve", view)
+    demand_up_to_date(bot, view, user)
+    if not view.shown:
+        raise Conflict(
+            "Not all of its plan is before your eyes yet. Please look at the card of its newest run."
+        )
     if not allowed.runs or view.risk not in allowed.risks:
         raise NotAllowed(f"Policy allows no standing approval for {view.risk} risk; each run asks.")
     if view.demands.second_factor:

@@ -30,6 +30,7 @@ from bot.planner.conversation.own_words import (
 from bot.planner.grounding.follow_ups import follow_up
 from bot.planner.runbooks.book import Planned
 from bot.planner.runbooks.questions import Missing, NoPlan
+from bot.plans.clarify import by_form, in_vain
 from bot.plans.look_up import look_up
 from bot.plans.override import break_glass, confirms
 from bot.plans.reword import keep_for_planner
@@ -120,16 +121,19 @@ def ask(bot: Bot, text: str, body: dict[str, Any]) -> str:
         raise SignoffError(f"That is {len(wish)} characters long; at most {LONGEST}, please.")
     actor = bot.demand_asking(body["user"], body["channel"])
     made = None if follow_up(wish) else made_at_once(bot, text)
-    if isinstance(made, str):
+    form = isinstance(made, str) and made.startswith(planning.NOTHING) and in_vain(bot, actor.user)
+    if isinstance(made, str) and not form:
         return made
-    if made and made.every:
+    if isinstance(made, Planned) and made.every:
         return keep(bot, made.every, body)
-    if made and look_up(bot, made, wish, actor, body):
+    if isinstance(made, Planned) and look_up(bot, made, wish, actor, body):
         return ""
     plan_id = bot.store.request(
         wish, team=actor.team, user=actor.user, channel=body["channel"], thread=body.get("thread", "")
     )
-    if body.get("ts"):
+    if form:
+        by_form(bot, plan_id)
+    elif body.get("ts"):
         bot.store.react(body["channel"], body["ts"], "eyes", plan_id=plan_id)
     return ""
 
@@ -172,7 +176,7 @@ def list_plans(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     lines = [f"• {v.id}: {escape(subject(v))} — {escape(standing(v, now))}" for v in plans]
     if waiting := bot.store.unreviewed():
         numbers = ", ".join(map(str, waiting))
-        lines.append(f":rotating_light: The glass was broken, and nobody has reviewed it: {numbers}")
+        lines.append(f":rotating_light: Emergency override, and nobody has reviewed it yet: {numbers}")
     return "\n".join(lines) or "There are no plans yet."
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from bot.given_once import GivenTwice, json_of
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.book import Runbook
 from bot.planner.runbooks.questions import Missing, NoPlan
+from bot.planner.runbooks.slots import Slot
 from bot.planner.validate import Catalogue
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec, StepSpec, UndoSpec
@@ -25,6 +26,7 @@ COMPUTED = {
 }
 FAILURE = {"abort": "abort", "rollback": "rollback", "roll": "rollback", "continue": "continue", "ask": "ask",
            "escalate": "ask", "notify": "ask", "retry": "ask", "stop": "abort"}  # fmt: skip
+PREVIOUS = "previous"  # what the step's worker recorded before it
 STEP_COMPUTED = ("risk_level", "estimated_duration", "timeout")
 
 
@@ -121,10 +123,10 @@ def _bound(path: str, name: str, steps: Sequence[StepSpec], shelf: Shelf, notes:
     """The entries that a name stands for; InvalidPlan when it stands for nothing."""
     book = next((book for book in shelf.books if _slug(name) in {_slug(book.id), _slug(book.title)}), None)
     if book is not None:
-        made = _by_runbook(path, book, steps, shelf)
+        made = _by_runbook(path, name, book, steps, shelf)
         notes.append(f"rollback '{name}': the runbook “{book.title}”, {len(made)} step(s)")
         return made
-    if "previous" not in _slug(name).split("-"):
+    if PREVIOUS not in _slug(name).split("-"):
         why = (
             f"there is no runbook or saved plan '{name}', and it does not say that the previous state returns"
         )
@@ -137,21 +139,52 @@ def _bound(path: str, name: str, steps: Sequence[StepSpec], shelf: Shelf, notes:
     return undos
 
 
-def _by_runbook(path: str, book: Runbook, steps: Sequence[StepSpec], shelf: Shelf) -> list[UndoSpec]:
+def _by_runbook(
+    path: str, name: str, book: Runbook, steps: Sequence[StepSpec], shelf: Shelf
+) -> list[UndoSpec]:
     """Its steps as entries, in its order; each undoes the change that touches the same, or the last one."""
     changing = [step for step in steps if (found := shelf.catalogue.find(step)) and found.changes]
     if not changing:
         raise InvalidPlan(
             [Issue("unknown_rollback", path, "no step here changes anything to be rolled back")]
         )
-    known = {name: str(value) for step in changing for name, value in step.parameters.items()
-             if name in book.slots and isinstance(value, str | int)}  # fmt: skip
+    known = _facts(name, book, changing, shelf.catalogue)
     try:
         filled = runbooks.fill(book, book.title, shelf.config or SignoffConfig(), known | {"when": "now"})
     except (Missing, NoPlan) as error:
         why = f"the runbook “{book.title}” needs more than this plan says: {error}"
         raise InvalidPlan([Issue("unknown_rollback", path, why)]) from None
     return [_entry(step, _undone_by(step, changing, shelf.catalogue)) for step in filled.spec.steps]
+
+
+def _facts(name: str, book: Runbook, changing: Sequence[StepSpec], catalogue: Catalogue) -> dict[str, str]:
+    """What fills the runbook: where the change is made, by its steps; to what it returns, by the name alone.
+
+    The steps say only what they put there, and that is what shall go.
+    """
+    given = [pair for step in changing for pair in _places(step, catalogue)]
+    known = {key: value for key, value in given if key in book.slots and _is_place(book.slots[key])}
+    said = re.search(r"(?<![\w.])v?\d+(?:\.\d+)+(?![\w.])", name)
+    back = {key: slot for key, slot in book.slots.items() if _is_version(slot)}
+    return known | {
+        key: said[0] if said else PREVIOUS
+        for key, slot in back.items() if said or PREVIOUS in slot.synonyms.values()
+    }  # fmt: skip
+
+
+def _places(step: StepSpec, catalogue: Catalogue) -> Iterator[tuple[str, str]]:
+    found = catalogue.find(step)
+    yield from {"environment": found.environment(step.parameters) if found else ""}.items()
+    yield from ((key, str(value)) for key, value in step.parameters.items() if isinstance(value, str | int))
+
+
+def _is_place(slot: Slot) -> bool:
+    return bool(slot.inventory or slot.choices)
+
+
+def _is_version(slot: Slot) -> bool:
+    pattern = slot.pattern and re.fullmatch(slot.pattern, "v1.2.3")
+    return not _is_place(slot) and (slot.kind == "version" or bool(pattern))
 
 
 def _undone_by(step: StepSpec, changing: Sequence[StepSpec], catalogue: Catalogue) -> str:
@@ -169,7 +202,8 @@ def _entry(step: StepSpec, undoes: str) -> UndoSpec:
 
 
 def _slug(name: str) -> str:
-    return "-".join(re.findall(r"[a-z0-9.]+", name.lower()))
+    """A saved plan's name has no dots: v2-1-3 is v2.1.3."""
+    return "-".join(re.findall(r"[a-z0-9]+", name.lower()))
 
 
 def _undo(step: StepSpec, catalogue: Catalogue) -> UndoSpec | None:
@@ -182,7 +216,7 @@ def _undo(step: StepSpec, catalogue: Catalogue) -> UndoSpec | None:
         return None
     wanted = offered.parameters.get("properties", {})
     kept = {name: value for name, value in step.parameters.items() if name in wanted}
-    previous = {"to_version": "previous"} if "to_version" in wanted else {}
+    previous = {"to_version": PREVIOUS} if "to_version" in wanted else {}
     return draft.model_copy(update={"parameters": kept | previous})
 
 

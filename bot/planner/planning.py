@@ -41,6 +41,8 @@ SAYINGS = {
     "gate": "You said “{said}”; that is for people and policy to decide.",
 }
 
+NOTHING = "I have no runbook for that."  # to words that no runbook understands
+
 
 def plan(
     text: str,
@@ -135,7 +137,7 @@ def _nothing(reading: Reading, books: Mapping[str, Runbook]) -> str:
     examples = ", ".join(f"`/plan {book.examples[0]}`" for book in [*books.values()][:3])
     if reading.question:
         return f"I can't tell that. Try: {examples}" if examples else "I can't tell that."
-    return f"I have no runbook for that. Try: {examples}" if examples else "No runbooks are configured."
+    return f"{NOTHING} Try: {examples}" if examples else "No runbooks are configured."
 
 
 def _offers(reading: Reading, books: Mapping[str, Runbook]) -> tuple[Offer, ...]:

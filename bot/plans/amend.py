@@ -8,6 +8,7 @@ from bot.planner.edits.changes import without
 from bot.planner.edits.difference import UNCHANGING, changing, losses, still_lost
 from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue, validate
+from bot.plans.own_words import as_before
 from bot.policy.authorize import only_later, terms
 from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec
@@ -28,7 +29,8 @@ def amend(bot: Bot, user: str, view: PlanView, old: PlanSpec, draft: PlanSpec, *
         raise SignoffError("Nothing was changed.")
     authors = view.authors if only_later(old, spec) else (*dict.fromkeys([*view.authors, user]),)
     wanted = terms(spec, catalogue, bot.config, authors=authors, now=now, machine=view.machine)
-    wanted = bereft(wanted, view, old, spec, catalogue)
+    before = terms(old, catalogue, bot.config, authors=authors, now=now, machine=view.machine)
+    wanted = as_before(bereft(wanted, view, old, spec, catalogue), before, view, spec, catalogue, asked)
     drafted = [f"drafted by the planner from “{clip(inert(asked), 200)}”"] if asked else []
     changes = [*drafted, *differences(old, spec, catalogue.find)]
     bot.store.amend(view.id, spec, wanted, author=user, after=view.revision, changes=changes)

@@ -1,11 +1,21 @@
 """Ask what is missing before there can be a plan: one form, behind a button on the card. Nothing is lost."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
 
 from bot.context import Bot
 from bot.planner import planning
 from bot.planner.runbooks.book import Planned, Runbook
-from bot.planner.runbooks.questions import Field, Form, Given, Missing, NeedsAnswers, NoPlan, answered
+from bot.planner.runbooks.questions import (
+    BY_FORM,
+    Field,
+    Form,
+    Given,
+    Missing,
+    NeedsAnswers,
+    NoPlan,
+    answered,
+)
 from bot.times import when
 from bot.untrusted import clip, inert
 from storage.contract.states import PlanState
@@ -14,6 +24,7 @@ from storage.reading.plan_view import PlanView
 
 ROUNDS = 3  # forms for one wish; then the words must be others
 PICK = "runbook"
+TIRED, LATELY = 3, timedelta(minutes=10)  # so many sentences in vain, in that time: then a form helps more
 
 
 def given(view: PlanView) -> Given:
@@ -111,9 +122,24 @@ def by_runbook(bot: Bot, view: PlanView) -> Planned:
     except NoPlan as error:
         if not error.offers:
             raise
-        titles = tuple(offer.title for offer in error.offers)
-        pick = Field(name=PICK, label="Which of these do you mean?", kind="choice", options=titles)
-        raise NeedsAnswers(Form(why=str(error), fields=(pick,))) from None
+        raise NeedsAnswers(_pick(str(error), [offer.title for offer in error.offers])) from None
+
+
+def in_vain(bot: Bot, user: str) -> bool:
+    """Whether this person has said things lately that nothing understands, and was told so each time."""
+    said = bot.store.answered_alone(user, bot.store.clock() - LATELY)
+    return sum(text.startswith(planning.NOTHING) for text in said) >= TIRED
+
+
+def by_form(bot: Bot, plan_id: int) -> None:
+    """Words did not help: ask which of all that can be done is meant, and then what that needs."""
+    form = _pick(BY_FORM, [book.title for book in bot.usable()])
+    bot.store.clarify(plan_id, form.model_dump_json(), questions=[form.fields[0].label])
+
+
+def _pick(why: str, titles: Iterable[str]) -> Form:
+    label = "Which of these do you mean?"
+    return Form(why=why, fields=(Field(name=PICK, label=label, kind="choice", options=tuple(titles)),))
 
 
 def _picked(bot: Bot, form: Form, values: Mapping[str, str]) -> Form:

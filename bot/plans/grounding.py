@@ -40,6 +40,11 @@ def ground(bot: Bot, view: PlanView, text: str) -> Ground:
     }
 
 
+def ground_of_change(bot: Bot, view: PlanView) -> Ground:
+    """For a change of a proposal: what was said about it, and what holds changes back."""
+    return {"thread": facts.thread(thread(bot, view)), "known": around(bot, view)}
+
+
 def readable(bot: Bot, view: PlanView) -> list[PlanView]:
     """The newest other plans, as far as whoever reads this one's channel could read of them."""
     return [other for other in bot.store.recent(RECENT) if other.id != view.id and shared(bot, view, other)]
@@ -64,10 +69,11 @@ def before(view: PlanView, others: Iterable[PlanView]) -> list[PlanView]:
 
 def thread(bot: Bot, view: PlanView) -> list[Said]:
     """What was said above the wish, by people and other programs; our own words come as plans."""
-    if not view.thread or bot.thread is None:
+    place = view.thread or view.card
+    if not place or bot.thread is None:
         return []
     try:
-        found = bot.thread(view.channel, view.thread)
+        found = bot.thread(view.channel, place)
     except Unidentified as error:
         logger.info("plan=%s is planned without its thread: %s", view.id, error)
         return []

@@ -1,6 +1,6 @@
 """From a wish to revision 1: by the model, if there is one, else by a runbook; or a sentence says why not."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from bot.context import Bot
@@ -13,12 +13,13 @@ from bot.planner.validate import Catalogue
 from bot.plans import aloud, clarify, follow_up, looking
 from bot.plans.follow_up import Looking
 from bot.plans.grounding import ground
+from bot.plans.own_words import not_said
 from bot.plans.problems import problem
 from bot.plans.spending import affordable
 from bot.policy.authorize import terms
 from storage.config import is_group
 from storage.contract.demands import Quorum
-from storage.contract.mandate import spoken, unsaid
+from storage.contract.mandate import spoken
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState
 from storage.errors import InvalidPlan, SignoffError
@@ -152,16 +153,8 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
         raise SignoffError(f"I do not plan this: {answer.reason}")
     mandate = bot.config.model.mandate  # not the model's to say
     made = replace(answer, spec=answer.spec.model_copy(update={"mandate": mandate}))
-    return replace(made, unsaid=tuple(_unsaid(bot, made.spec, words))) if any(around.values()) else made
-
-
-def _unsaid(bot: Bot, spec: PlanSpec, words: str) -> Iterator[str]:
-    """Steps with a value that the person did not say: what others wrote may have put it there."""
-    catalogue = bot.catalogue()
-    for step in spec.steps:
-        contract = catalogue.find(step)
-        if contract is None or (name := unsaid(step, contract, words)):
-            yield f"{step.id}: {name if contract else 'its action'}"
+    beyond = tuple(not_said(bot.catalogue(), made.spec, words)) if any(around.values()) else ()
+    return replace(made, unsaid=beyond)
 
 
 def by_runbook(bot: Bot, view: PlanView, instead: str) -> runbooks.Planned:

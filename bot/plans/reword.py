@@ -9,9 +9,10 @@ from typing import Any
 from bot.context import Bot
 from bot.planner.edits.grammar import examples
 from bot.planner.edits.pointing import EditContext
+from bot.planner.model.prompt import Ground
 from bot.planner.model.usage import ModelFailed
 from bot.planner.model.wire import Asked, Declined, Inquiry
-from bot.plans import aloud
+from bot.plans import aloud, grounding
 from bot.plans.amend import amend
 from bot.plans.spending import affordable, over_budget
 from bot.untrusted import clip, inert
@@ -37,9 +38,12 @@ def reword(bot: Bot, plan_id: int, *, asked: Delivery) -> None:
     view, body = bot.store.view(plan_id), asked.body
     try:
         old = _demand_unchanged(bot, view, body)
-        spec = _drafted(bot, view, old, body["text"])
+        known = grounding.ground_of_change(bot, view)
+        spec = _drafted(bot, view, old, body["text"], known)
         with bot.store.handling(asked.key):
+            bot.store.grounded(view.id, told=known)
             amend(bot, body["user"], view, old, spec, asked=body["text"])
+            bot.store.grounded(view.id, told=known)
     except Conflict as error:  # somebody was faster
         tell_why_not(bot, plan_id, str(error), asked=asked)
 
@@ -66,7 +70,7 @@ def _demand_unchanged(bot: Bot, view: PlanView, body: dict[str, Any]) -> PlanSpe
     return view.spec
 
 
-def _drafted(bot: Bot, view: PlanView, spec: PlanSpec, text: str) -> PlanSpec:
+def _drafted(bot: Bot, view: PlanView, spec: PlanSpec, text: str, known: Ground) -> PlanSpec:
     about = EditContext(spec, bot.catalogue(), bot.config, bot.store.clock())
     if bot.revise is None:
         raise SignoffError(f"There is no planner now. {examples(about)}")
@@ -74,7 +78,7 @@ def _drafted(bot: Bot, view: PlanView, spec: PlanSpec, text: str) -> PlanSpec:
         raise SignoffError(f"{over} {examples(about)}")
     try:
         with affordable(bot, view), aloud.thinking(bot, view, "Thinking about what was said …") as listener:
-            made = bot.revise(spec, text, listener)
+            made = bot.revise(spec, text, listener, known)
     except ModelFailed as error:
         why = str(error).partition("\n")[0]
         raise SignoffError(f"I do not understand that by myself, and: {why} {examples(about)}") from None

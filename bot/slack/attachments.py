@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from bot.cards.face.durations import informed, learnt
+from bot.cards.face.lines import title
 from bot.cards.face.long_plan import in_full, named
 from bot.cards.summary import lengthy, results, results_file
 from bot.cards.timeline import timeline
@@ -31,7 +32,7 @@ def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[st
 def content(store: Intention, message: Message, view: PlanView, artifacts: Path | None) -> tuple[str, bytes]:
     """The name and bytes of a file: a step's log by its path, or what is made of the plan."""
     if message.text:
-        return _log(store, message, artifacts)
+        return _log(store, message, view, artifacts)
     kind = message.key.partition(":")[0]
     if kind == "runbook":
         event = store.event(message.plan_id, message.seq)
@@ -45,11 +46,15 @@ def content(store: Intention, message: Message, view: PlanView, artifacts: Path 
     return name, store.redact.text(text).encode()
 
 
-def _log(store: Intention, message: Message, artifacts: Path | None) -> tuple[str, bytes]:
+def _log(store: Intention, message: Message, view: PlanView, artifacts: Path | None) -> tuple[str, bytes]:
+    """A log is called as the step that wrote it."""
     text = read_log(message.text, artifacts) if artifacts else ""
-    kind = re.sub(r"[^\w-]", "", Path(message.text).stem)[:40] or "log"
-    name = message.key.replace("log:", f"{kind}-", 1).replace(":", "-") + ".txt"
-    return name, store.redact.text(text).encode()
+    event = store.event(message.plan_id, message.seq)
+    key = str(event.data.get("step")) if event else ""
+    named = title(view, view.step(key).spec) if view.has(key) else "log"
+    number = int(message.key.rpartition(":")[2]) + 1
+    name = "-".join(re.findall(r"[\w.]+", named.lower()))[:60].strip("-.") or "log"
+    return f"{name}{f'-{number}' if number > 1 else ''}.txt", store.redact.text(text).encode()
 
 
 def read_log(path: str, root: Path) -> str:

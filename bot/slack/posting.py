@@ -122,7 +122,7 @@ class Posting:
 
     def upload(self, message: Message, thread: str, name: str, data: bytes) -> str:
         """Slack's name of the file; of a half-sent one, the one that is there."""
-        file = self._found_file(message.channel, thread, name) if message.sending else ""
+        file = self._found_file(message.channel, thread, name, len(data)) if message.sending else ""
         if file or not data:
             return file
         self.store.sending(message)
@@ -131,11 +131,13 @@ class Posting:
         )
         return str(next(iter(sent.get("files") or [{}])).get("id", ""))
 
-    def _found_file(self, channel: str, thread: str, name: str) -> str:
-        """Slack's name of a file that a crash kept us from noting, or ""."""
+    def _found_file(self, channel: str, thread: str, name: str, size: int) -> str:
+        """Slack's name of our own file that a crash kept us from noting, or ""; others may post one, too."""
         found = self.client.conversations_replies(channel=channel, ts=thread, limit=200)["messages"]
-        files = (file for said in found for file in said.get("files", ()))
-        return next((str(file["id"]) for file in files if file.get("name") == name), "")
+        files = [file for said in found for file in said.get("files", ()) if file.get("name") == name]
+        us = self.client.auth_test()["user_id"] if files else ""
+        own = (file for file in files if (file.get("user"), file.get("size")) == (us, size))
+        return next((str(file["id"]) for file in own), "")
 
     def open_view(self, trigger: str, view: dict[str, Any]) -> None:
         """Open a form for the person who clicked; a trigger lives three seconds."""

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from bot.context import Bot
 from bot.people import Unidentified
 from bot.plans.permits import stricter, today
+from bot.plans.up_to_date import fresh
 from bot.policy.authorize import Refused, authorize
 from bot.times.recurrence import Run, next_run
 from bot.times.zones import spoken
 from storage.database.tables import Recurring, Standing
-from storage.errors import Conflict
+from storage.errors import Conflict, NotAllowed
 from storage.reading.plan_view import PlanView
 
 GRACE = timedelta(minutes=5)  # later than that, we were not there: then people are asked
@@ -70,11 +71,14 @@ def _ask(bot: Bot, one: Recurring, run: Run, following: datetime) -> None:
 
 
 def stand_in(bot: Bot) -> None:
-    """Let standing approvals speak for proposed runs; one that no longer fits is void, and says why."""
+    """Let standing approvals speak for proposed runs; one that no longer fits is void, and says why.
+
+    It counts for what a person could approve, and as soon as one could.
+    """
     for plan_id, number in bot.store.stood_for():
-        view, one = bot.store.view(plan_id), bot.store.one_recurring(number)
+        view, one = fresh(bot, bot.store.view(plan_id)), bot.store.one_recurring(number)
         given = [s for s in bot.store.standings(number) if s.user not in view.approved_by]
-        if given and not any(step.previewing for step in view.steps):
+        if given and not view.outdated and view.shown and not bot.store.tampered(view.id):
             _speak(bot, view, one, given[0])
 
 
@@ -90,17 +94,13 @@ def invite(bot: Bot) -> None:
 
 def _speak(bot: Bot, view: PlanView, one: Recurring, standing: Standing) -> None:
     try:
-        actor = bot.people.actor(standing.user, fresh=True)
         why = changed(view, one, standing, bot.store.clock()) or _forbidden(bot, view)
-        answer = authorize(actor, "approve", view, bot.config)
-        why = why or (answer.reason if isinstance(answer, Refused) else "")
         if not why:
-            bot.store.stand_in(
-                view.id, view.revision, standing, policy=bot.config.version(), held=(*actor.groups,)
-            )
+            held = (*bot.demand(standing.user, "approve", view).groups,)
+            bot.store.stand_in(view.id, view.revision, standing, policy=bot.config.version(), held=held)
     except Unidentified:
         return
-    except Conflict as error:
+    except (Conflict, NotAllowed) as error:
         why = str(error)
     if why:
         bot.store.void(one.id, reason=why)

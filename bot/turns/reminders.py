@@ -106,7 +106,7 @@ def due(
     view: PlanView, people: Sequence[str], config: SignoffConfig, now: datetime, site: str = ""
 ) -> Iterator[Word]:
     """What should have been said by now: to those who can decide at half time, to others near the end."""
-    if view.demands.denied or view.outdated or any(step.previewing for step in view.steps):
+    if view.demands.denied or view.outdated or not view.shown:
         return
     left, number = _left(view, now), f"{view.id}:{view.revision}"
     for user in people if left <= HALF else ():

@@ -12,8 +12,12 @@ from storage.database.statements import table
 from storage.database.tables import Approval, Attempt, Event, Message, Plan, Revision, Step, Target
 from storage.journal.chain import broken_link
 from storage.memory import Memory
+from storage.settling.frames import CURRENT
+from storage.settling.starting import PENDING, PERMITTED
 
 PAGE = 50
+# Since when the oldest step could have started that nothing holds back.
+DUE_SINCE = select(func.min(col(Step.due_at))).join(Plan, CURRENT).where(*PENDING, PERMITTED)
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,15 @@ def _conditions(sought: Sought) -> list[ColumnElement[bool]]:
     found += [col(Event.at) >= sought.since] if sought.since else []
     found += [col(Event.at) < sought.until] if sought.until else []
     if sought.words:
-        words = sought.words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-        said = cast(col(Event.data), String).ilike(f"%{words}%", escape="\\")
+        said = _like(cast(col(Event.data), String), sought.words)
         found.append(said | col(Event.hash).startswith(sought.words.lower(), autoescape=True))
+    return found
+
+
+def _like(column: Any, words: str) -> ColumnElement[bool]:
+    """Without the signs that mean something to LIKE."""
+    literal = words.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    found: ColumnElement[bool] = column.ilike(f"%{literal}%", escape="\\")
     return found
 
 
@@ -133,15 +143,26 @@ def progress(memory: Memory, states: Collection[str]) -> dict[int, tuple[int, st
 
 
 def approvals(memory: Memory, plan_id: int, revision: int) -> list[Approval]:
-    """Who said yes to this revision, in order."""
-    mine = (col(Approval.plan_id) == plan_id, col(Approval.revision) == revision)
+    """Who said yes to this revision, or to the one whose mandate it was made under; in order."""
+    made = select(col(Revision.parent)).where(
+        col(Revision.plan_id) == plan_id, col(Revision.number) == revision
+    )
     with memory.read() as t:
+        number = t.execute(made).scalar() or revision
+        mine = (col(Approval.plan_id) == plan_id, col(Approval.revision) == number)
         return t.rows(Approval, *mine, order=col(Approval.id))
 
 
-def report(memory: Memory, since: datetime, until: datetime, limit: int) -> list[Plan]:
-    """The plans that were asked for in [since, until), the latest first."""
-    when = (col(Plan.created_at) >= since, col(Plan.created_at) < until, col(Plan.private).is_(False))
+def report(
+    memory: Memory, since: datetime, until: datetime, target: str, before: int, limit: int
+) -> list[Plan]:
+    """The plans below a number that were asked for in [since, until), the latest first. With a target, those
+    whose steps touch it; what was never approved has no steps yet, and is looked at by whoever asks."""
+    when = [col(Plan.created_at) >= since, col(Plan.created_at) < until, col(Plan.private).is_(False)]
+    when += [col(Plan.id) < before] if before else []
+    if target:
+        steps = select(col(Step.id)).where(col(Step.plan_id) == col(Plan.id))
+        when.append(steps.where(_like(col(Step.target), target)).exists() | ~steps.exists())
     with memory.read() as t:
         return t.rows(Plan, *when, order=col(Plan.id).desc(), limit=limit)
 
@@ -166,3 +187,17 @@ def unsent(memory: Memory) -> datetime | None:
     stale = select(func.min(col(Message.not_before))).where(col(Message.wanted) > col(Message.shown))
     with memory.read() as t:
         return t.execute(stale).scalar()
+
+
+def due(memory: Memory) -> datetime | None:
+    """Since when the oldest step could have started that has not."""
+    with memory.read() as t:
+        return t.connection.execute(DUE_SINCE, {"now": memory.clock()}).scalar_one()
+
+
+def cards(memory: Memory, plans: Collection[int]) -> dict[int, str]:
+    """Where in Slack the cards of these plans stand: that changes without an event."""
+    keys = [f"card:{plan}" for plan in plans]
+    query = select(col(Message.plan_id), col(Message.ts)).where(col(Message.key).in_(keys))
+    with memory.read() as t:
+        return dict(t.execute(query).all()) if keys else {}

@@ -58,7 +58,7 @@ def lines_of(memory: Memory, plans: Sequence[int]) -> list[PlanLine]:
         return [PlanLine(*found) for found in t.execute(query)]
 
 
-def ended(memory: Memory, since: datetime, limit: int = 500) -> list[PlanLine]:
+def ended(memory: Memory, since: datetime, limit: int = 2000) -> list[PlanLine]:
     """What has ended since then, the latest end first."""
     query = select(*COLUMNS).join(Story, col(Story.plan_id) == col(Plan.id))
     late = query.where(col(Story.ended_at) >= since).order_by(col(Story.ended_at).desc()).limit(limit)

@@ -80,6 +80,13 @@ def guest(memory: Memory, session: str) -> Guest | None:
     return _guest(found[0], memory.clock()) if found else None
 
 
+def why(memory: Memory, session: str) -> str:
+    """Why this session is over, if somebody ended it; "" for everything else."""
+    with memory.read() as t:
+        found = t.rows(Visit, col(Visit.session) == hashed(session)) if session else []
+    return found[0].why if found and found[0].ended_at else ""
+
+
 def bearer(memory: Memory, id_: str) -> Guest | None:
     """Whose program this token is of, if it is good now."""
     found = find(memory, id_)

@@ -21,6 +21,7 @@ from storage.contract.spec import StepSpec, reference
 
 Show = Callable[[str], str]
 WAS = "was"
+BRIEF = 40  # characters of a value in a step's short name
 _SLOT = re.compile(r"\{(\w+)(?::([^{}]*))?\}")
 _PART = re.compile(r"\[([^\[\]]*)\]|([^\[\]]+)")
 _MISSING = object()
@@ -95,6 +96,11 @@ def plain(text: str) -> str:
     return text
 
 
+def brief(text: str) -> str:
+    """A value where there is little room."""
+    return text if len(text) <= BRIEF else f"{text[: BRIEF - 1]}…"
+
+
 def bold(show: Show) -> Show:
     """Words of a template as mrkdwn: its own asterisks stay, everything else is made inert by `show`."""
     return lambda text: "*".join(show(part) for part in text.split("*"))
@@ -121,7 +127,9 @@ def line(contract: Contract | None, step: StepSpec, *, was: str = "", show: Show
 def short(contract: Contract | None, step: StepSpec, values: Mapping[str, str] = NONE) -> str:
     """The step in a few plain words. `values`: what to say instead of some of its values."""
     text = _filled(contract, step, values, plain, unmarked, whole=False)[0] if contract else ""
-    return text or f"{step.worker}: {step.action}"
+    kept = _defaults(contract) if contract else {}
+    rest = _rest({**step.parameters, **values}, kept, set(), brief)
+    return text or "".join([f"{step.worker}: {step.action}", *rest])
 
 
 def verb(contract: Contract | None, step: StepSpec) -> str:

@@ -59,6 +59,7 @@ STEP_MOVES: dict[str, tuple[frozenset[StepState], StepState]] = {
 }
 
 SEEN = "seen"  # the choice of a succeeded step that the review has looked at
+DECLINED = "continue"  # the choice of a step that asked a person, who said no: what waits for it is left out
 # What recurs has only these three states; removed ends it.
 RECURRING_MOVES: dict[str, tuple[frozenset[str], str]] = {
     "pause": (frozenset({"active"}), "paused"),
@@ -146,6 +147,16 @@ def unseen(spec: PlanSpec, facts: Facts) -> bool:
     """Whether a step has reported that the planner shall look at before anything else starts."""
     done = (fact for fact in facts.values() if fact.state == S.succeeded and not fact.undo)
     return spec.review == "always" and any(fact.choice != SEEN for fact in done)
+
+
+def waits(state: StepState, choice: str) -> bool:
+    """Whether a failed step may still be answered."""
+    return state == S.failed and choice != DECLINED
+
+
+def can_decline(spec: PlanSpec, key: str, open_: Iterable[str]) -> bool:
+    """Whether something is left of the plan when a question is answered with no."""
+    return spec.continues or bool({*open_} - dependents(spec, {key}) - {key})
 
 
 def can_skip(spec: PlanSpec, changing: Iterable[str], key: str) -> bool:

@@ -5,15 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, case, exists, func, or_, select, update
+from sqlalchemy import Select, and_, case, exists, func, literal, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.database.statements import table
-from storage.database.tables import Event, Message, Plan
+from storage.database.tables import Delivery, Event, Message, Plan
 from storage.errors import HandledElsewhere
 from storage.memory import Memory
 
+ANSWER = "answer:"  # begins the key of the answer to a delivery
 EACH = 100  # messages to one place in one round of the outbox
 LONGEST = timedelta(minutes=10)  # no wait is that long: who waits longer was told so by another clock
 PATIENT = 3  # failures after which a message no longer holds up the rest of its thread
@@ -96,6 +97,14 @@ def told(memory: Memory, keys: Iterable[str]) -> set[str]:
     """Which of these were put into the outbox already."""
     with memory.read() as t:
         return {*t.execute(select(col(Message.key)).where(col(Message.key).in_([*keys]))).scalars()}
+
+
+def answered_alone(memory: Memory, user: str, since: datetime) -> list[str]:
+    """What this person was answered alone to what they said since then."""
+    theirs = (col(Message.user) == user, col(Delivery.received_at) >= since)
+    said = select(col(Message.text)).join(Delivery, col(Message.key) == literal(ANSWER) + col(Delivery.key))
+    with memory.read() as t:
+        return [*t.execute(said.where(*theirs)).scalars()]
 
 
 def react(memory: Memory, channel: str, ts: str, name: str, *, plan_id: int = 0) -> None:

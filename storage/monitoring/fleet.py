@@ -12,10 +12,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 from sqlmodel import col
 
+from storage.board.agents import INTEGRATE
 from storage.contract.states import StepState
 from storage.database.tables import Attempt, Step
-
-INTEGRATE = ("code", "integrate")
 
 
 @dataclass(frozen=True)

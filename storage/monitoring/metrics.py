@@ -9,14 +9,13 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 from sqlmodel import col
 
+from storage.board.happenings import DUE_SINCE
 from storage.contract.states import BUSY, PlanState
 from storage.database.tables import Attempt, Delivery, Message, Plan, Spending, Step, Stop
 from storage.journal.stories import Recovery, recovery
 from storage.memory import Memory
 from storage.monitoring.fleet import Fleet, fleet
 from storage.monitoring.histograms import rungs
-from storage.settling.frames import CURRENT
-from storage.settling.starting import PENDING, PERMITTED
 
 OUTCOMES = ("succeed", "fail", "retry", "lost", "unknown", "cancel")
 
@@ -66,8 +65,7 @@ def _work(c: Connection, now: datetime) -> Iterable[Figure]:
     yield Figure(
         "signoff_steps", "gauge", "Steps that run or are unknown.", _counted(c, steps, sorted(BUSY)), "state"
     )
-    oldest = select(func.min(col(Step.due_at))).join(Plan, CURRENT).where(*PENDING, PERMITTED)
-    late = {"": _age(c.execute(oldest, {"now": now}).scalar_one(), now)}
+    late = {"": _age(c.execute(DUE_SINCE, {"now": now}).scalar_one(), now)}
     yield Figure(
         "signoff_start_lateness_seconds", "gauge", "How long a step could have started by now.", late
     )

@@ -5,7 +5,7 @@ from sqlmodel import col
 
 from storage.contract.report import AnyReport, asks
 from storage.contract.spec import PlanSpec
-from storage.contract.states import SEEN, PlanState, StepState, can_skip, undo_order
+from storage.contract.states import DECLINED, SEEN, PlanState, StepState, can_skip, undo_order, waits
 from storage.database.tables import Plan, Step
 from storage.errors import Conflict, NotAllowed
 from storage.journal.words import report_hash
@@ -14,6 +14,7 @@ from storage.settling.frames import facts_of
 from storage.settling.settle import roll_back, settle_plans, skip_pending
 from storage.transaction import Transaction
 
+ENDING = {"abort": "abort", "rollback": "rollback"}
 CONFIRMED = AnyReport.ok("confirmed", {}).model_dump(mode="json")
 
 
@@ -28,7 +29,7 @@ def answer(memory: Memory, plan_id: int, key: str, choice: str, *, user: str) ->
             whole[choice](t, plan, user)
             return
         steps = t.steps(plan)
-        step = next((s for s in steps if s.key == key and s.state == StepState.failed), None)
+        step = next((s for s in steps if s.key == key and waits(s.state, s.choice)), None)
         if step is None:
             raise Conflict(f"Step {key} is not waiting for an answer.")
         choose(t, t.spec(plan), steps, step, choice, user)
@@ -90,7 +91,7 @@ def choose(t: Transaction, spec: PlanSpec, steps: list[Step], step: Step, choice
         t.move_step(step, "skip", choice="skip")
     elif choice == "confirm" and asks(step.report):
         t.move_step(step, "confirm", choice="", report=CONFIRMED, ended_at=t.clock())
-    elif choice in {"abort", "rollback"}:
-        t.change_step(step, choice=choice)
+    elif choice in ENDING or (choice == "decline" and asks(step.report)):
+        t.change_step(step, choice=ENDING.get(choice, DECLINED))
     else:
         raise Conflict(f"'{choice}' is not an answer to a failed step.")

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import func, insert, select, update
 from sqlmodel import col
 
-from storage.contract.states import PlanState
+from storage.contract.states import OPEN, PlanState
 from storage.database.tables import Plan, PlanningRead
 from storage.errors import Conflict
 from storage.memory import Memory
@@ -94,9 +94,9 @@ def give_up_looking(memory: Memory) -> None:
 
 
 def grounded(memory: Memory, plan_id: int, *, told: Mapping[str, Any]) -> None:
-    """Put on record what a model is handed besides the request, before it is."""
+    """Put on record what a model is handed besides the request."""
     with memory.write() as t:
         plan = t.touch(plan_id)
-        if plan.state != PlanState.planning:
+        if plan.state not in OPEN:
             raise Conflict(t.why_not(plan_id, "planning"))
         t.journal(plan, "ground", actor="planner", data={name: part for name, part in told.items() if part})

@@ -153,6 +153,11 @@ class PlanView:
         return bool(self.overrides) and not self.reviewed_by
 
     @property
+    def shown(self) -> bool:
+        """Whether all that people would say yes to stands before them: on its card, or in a file."""
+        return not any(step.previewing for step in self.steps) and (self.filed or not self.lengthy)
+
+    @property
     def quorums(self) -> tuple[Quorum, ...]:
         """Who must approve; without any rule, so many of the approvers."""
         plain = (Quorum(needed=self.needed, of=self.approvers, general=True),) if self.needed else ()

@@ -12,7 +12,7 @@ from storage.contract.capability import Contract
 from storage.contract.demands import read as read_demands
 from storage.contract.report import AnyReport, asks, outdated
 from storage.contract.spec import PlanSpec, StepSpec, readable
-from storage.contract.states import OPEN, PlanState, StepState, can_skip
+from storage.contract.states import OPEN, PlanState, StepState, can_decline, can_skip, waits
 from storage.database.tables import (
     Alarm,
     Approval,
@@ -213,7 +213,7 @@ def _step_views(t: Transaction, plan: Plan, revision: Revision, spec: PlanSpec) 
     shown = {card.plan_id: (card.channel, card.ts) for card in cards}
     stops = {step.key: _stopped(t, step) for step in steps if step.state == StepState.pending}
     stalled = plan.state == PlanState.stalled
-    asking = {s.key for s in steps if s.state == StepState.failed} if stalled else set()
+    asking = {s.key for s in steps if waits(s.state, s.choice)} if stalled else set()
     views = (_step_view(step, spec, held, steps, asking, t.clock()) for step in steps)
     if plan.outdated:
         views = (replace(view, choices=_updatable(view.choices)) for view in views)
@@ -251,14 +251,21 @@ def _unborn(step: StepSpec, preview: Preview | None) -> StepView:
     view = StepView(step, not_before=when.not_before, not_after=when.not_after)
     if preview is None:
         return view
-    found, wanted = tuple(preview.found or ()), preview.state == "wanted"
-    return replace(view, preview=preview.text, found=found, was=preview.was, previewing=wanted)
+    found, wanted = tuple(map(_flat, preview.found or ())), preview.state == "wanted"
+    return replace(view, preview=preview.text, found=found, was=_flat(preview.was), previewing=wanted)
+
+
+def _flat(text: str) -> str:
+    """A worker's words stay on the line that they are shown on: a second one could pass for a step."""
+    return " ".join(text.split())
 
 
 def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tuple[str, ...]:
     if asks(step.report):
         undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)
-        return ("confirm", "rollback", "abort") if undoable else ("confirm", "abort")
+        open_ = [s.key for s in steps if s.state == StepState.pending or waits(s.state, s.choice)]
+        ways = {"decline": can_decline(spec, step.key, open_), "rollback": undoable}
+        return ("confirm", *(way for way, possible in ways.items() if possible), "abort")
     changing = {other.key for other in steps if other.changes}
     stuck = bool(step.start_by and step.start_by <= now) or outdated(step.report)
     undoable = any(undo.undoes == other.key for undo in spec.rollback for other in steps if other.attempt)

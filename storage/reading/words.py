@@ -94,7 +94,8 @@ def _bears_out(event: Event | None, step: Step) -> bool:
 
 
 def _mispreviewed(t: Transaction, plan: Plan, events: Sequence[Event]) -> str:
-    told = {event.data["step"]: event.data for event in events if _previews(event, plan.revision)}
+    shown = _shown(events, plan.revision)
+    told = {event.data["step"]: event.data for event in events if _previews(event, shown)}
     for preview in t.rows(Preview, *of_revision(Preview, plan)):
         said = told.get(preview.key, {})
         known = [name for name in PREVIEWED if name in said]  # an earlier release told of text and basis only
@@ -103,6 +104,14 @@ def _mispreviewed(t: Transaction, plan: Plan, events: Sequence[Event]) -> str:
         ):
             return "a preview in it was changed behind the bot's back"
     return ""
+
+
+def _shown(events: Sequence[Event], revision: int) -> int:
+    """The revision whose previews this one shows: what was only moved later keeps those of the one before."""
+    moved = {event.data["revision"] for event in events if event.verb == "postpone"}
+    while revision in moved:
+        revision -= 1
+    return revision
 
 
 def _previews(event: Event, revision: int) -> bool:

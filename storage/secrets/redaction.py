@@ -54,7 +54,7 @@ class Redactor:
     def document(self, text: str) -> str:
         """A JSON text with every secret in it replaced; it stays one, whatever stood there."""
         try:
-            given = json.loads(text)
+            given = json.loads(text, object_pairs_hook=_once)
         except (ValueError, RecursionError):
             return self.text(text)
         clean = self.data(given)
@@ -180,6 +180,14 @@ def _near(hint: str, pattern: Pattern, text: str, lower: str) -> Iterator[Match]
             end = len(text)
         yield from ((found.start(), *found.span(group)) for found in pattern.regex.finditer(text, begin, end))
         at = lower.find(hint, end)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two values for one name none is taken away here: whoever reads the document must see both."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a name is given twice")
+    return made
 
 
 def _json(value: str) -> set[str]:

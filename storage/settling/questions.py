@@ -9,6 +9,7 @@ from storage.database.tables import Revision, Step
 from storage.transaction import Transaction
 
 ASK = "ask"
+PASSED = "its approved time has passed"
 UNSTARTED = "not started: "  # so begins the report of a step that may not start
 
 

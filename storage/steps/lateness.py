@@ -9,6 +9,7 @@ from storage.contract.states import PlanState, StepState
 from storage.database.tables import Plan, Step
 from storage.memory import Memory
 from storage.settling.frames import CURRENT
+from storage.settling.questions import PASSED
 from storage.settling.settle import halt
 from storage.steps.taking import fail_unstarted
 from storage.transaction import Transaction
@@ -52,5 +53,5 @@ def _now(memory: Memory, state: StepState, *late: ColumnElement[bool]) -> list[S
 
 def _too_late(step: Step, now: datetime) -> str:
     if step.not_after and step.not_after < now:
-        return "its approved time has passed"
+        return PASSED
     return "it could no longer end before its approved time does"

@@ -43,6 +43,7 @@ from storage.reading.plan_view import PlanView
 from tests.support.fakes import FakeClock, show_previews, work
 from tests.support.local_kit import connected
 from tests.support.places import ROOT
+from tests.support.ports import ports
 from workers.engine.attempt import Attempts
 from workers.registry import load
 
@@ -162,7 +163,7 @@ class Walk:
 def main() -> None:
     trace = Trace()
     with tempfile.TemporaryDirectory(prefix="signoff-trace-") as folder:
-        seed = plant(Path(folder), 0)
+        seed = plant(Path(folder), ports(4))
         slack = LocalSlack(members=MEMBERS, channels=CHANNELS, groups=GROUPS)
         with practice(Path(folder), seed.practice), slack:
             walk = Walk(Path(folder), slack, trace)

@@ -58,3 +58,34 @@ def test_a_word_that_is_not_what_it_looks_like_is_told(text, word):
 def test_the_letters_that_are_odd_are_named():
     assert marked("аuth") == "а‹U+0430›uth"
     assert [*odd_letters("аuth")] == ["“а” is U+0430 cyrillic small letter a"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "auth‐service",
+        "auth‑service",
+        "auth−b",
+        "v2․1․x",
+        "etc⁄passwd",
+        "a∕b",
+        "–rf",
+        "—force x",
+        "x –rf",
+        "--a=–b",
+        "––all",
+        "－x",
+    ],
+)
+def test_a_sign_that_passes_for_another_is_told(text):
+    assert "‹U+" in marked(text)
+    assert next(odd_letters(text)).startswith("“")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["from 2–4 am", "well — yes", "done—at last", "−5 °C, 1⁄2", "a - b", "– first\n– second", "Москва‐2"],
+)
+def test_dashes_of_prose_pass_as_they_are(text):
+    assert marked(text) == text
+    assert [*odd_letters(text)] == []

@@ -20,6 +20,7 @@ from storage.clock import wall
 from storage.config import Settings
 from storage.database.engine import migrate, open_engine
 from tests.support.fakes import PLAN_JSON
+from tests.support.ports import ports
 from tests.support.samples.second_factor import KEY
 from tests.support.store import Store
 from tests.support.terminal import typed
@@ -49,7 +50,7 @@ def signoff(home: Path, *words: str, **more: str) -> subprocess.CompletedProcess
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    plant(tmp_path, 0)
+    plant(tmp_path, ports(4))
     return tmp_path
 
 
@@ -181,8 +182,8 @@ def test_plans_and_show_read_what_happened(home: Path) -> None:
 
 
 def test_the_demo_finds_another_port_and_a_second_demo_finds_the_first(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+    port = str(ports(4))
+    with socket.create_server(("127.0.0.1", int(port))):
         env = environment(tmp_path)
         argv = [sys.executable, "-m", "bot", "demo", "--port", port]
         with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as first:
@@ -201,7 +202,7 @@ def test_the_demo_finds_another_port_and_a_second_demo_finds_the_first(tmp_path:
 def test_the_samples_tests_run_whatever_is_configured_above_them(tmp_path: Path) -> None:
     """The demo lies inside a checkout, whose own pytest options may name plugins that are not installed."""
     (tmp_path / "pyproject.toml").write_text("[tool.pytest]\nstrict = true\nno_such_option = 1\n")
-    plant(tmp_path / "demo", 0)
+    plant(tmp_path / "demo", ports(4))
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     ran = subprocess.run(
         argv, cwd=tmp_path / "demo" / "auth-service", capture_output=True, text=True, check=False
@@ -221,7 +222,7 @@ def test_a_reset_demo_has_forgotten_everything(tmp_path: Path) -> None:
     home = tmp_path / "demo"
     home.mkdir()
     (home / "signoff.db").write_text("old")
-    argv = [sys.executable, "-m", "bot", "demo", "--reset", "--port", "0"]
+    argv = [sys.executable, "-m", "bot", "demo", "--reset", "--port", str(ports(4))]
     env = environment(tmp_path, SSH_CONNECTION="x")
     with subprocess.Popen(argv, env=env, stdout=subprocess.PIPE, text=True) as ran:
         lines = []

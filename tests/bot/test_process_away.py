@@ -21,7 +21,8 @@ from storage.database.engine import migrate, open_engine
 from storage.database.tables import Delivery
 from tests.proof.deliveries import CONFIG, WISH
 from tests.support.fakes import real_contracts
-from tests.support.monitor import free_port, get
+from tests.support.monitor import get
+from tests.support.ports import ports
 from tests.support.postgres import fresh_database, postgres_server
 from tests.support.store import Store
 from tests.support.world import bot_process
@@ -47,7 +48,7 @@ def until(look: Callable[[], object], what: str, patience: float = 60.0) -> None
 def bot(home: Path, slack: LocalSlack, name: str = "bot", **env: str) -> Iterator[tuple[Child, str]]:
     """A bot, and where it says how it is."""
     (home / "signoff.toml").write_text(CONFIG)
-    one, port = bot_process(home, slack), free_port()
+    one, port = bot_process(home, slack), ports()
     one.env = {**one.env, "SIGNOFF_HEALTH_PORT": str(port), "SIGNOFF_LOG_LEVEL": "INFO", **env}
     one.log = home / f"{name}.log"
     one.start()
@@ -79,7 +80,7 @@ def answers(url: str) -> tuple[int, str]:
 
 
 def test_a_bot_starts_while_slack_is_away_says_so_and_meets_it_later(tmp_path: Path) -> None:
-    port = free_port()
+    port = ports()
     slack, there = workspace(port), f"http://127.0.0.1:{port}/api/"
     with (
         opened(f"sqlite:///{tmp_path / 'signoff.db'}") as store,
@@ -200,7 +201,7 @@ def test_a_flood_of_refused_clicks_holds_up_neither_others_nor_the_end(tmp_path:
 
 
 def test_a_bot_that_is_told_to_end_does_so_at_once_though_slack_is_away(tmp_path: Path) -> None:
-    with bot(tmp_path, workspace(free_port())) as (one, url):
+    with bot(tmp_path, workspace(ports())) as (one, url):
         until(lambda: answers(url)[0], "the bot to be up")
         assert one.process
         began = time.monotonic()

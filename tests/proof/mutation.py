@@ -63,6 +63,7 @@ WATCHED: dict[str, tuple[str, ...]] = {
         "bot/turns/test_recurring_runs.py",
         "bot/inbox/test_recurring.py",
     ),
+    "bot.inbox.recurring": ("bot/inbox/test_recurring.py", "bot/turns/test_recurring_runs.py"),
     "bot.turns.recurring_runs": ("bot/turns/test_recurring_runs.py", "bot/inbox/test_recurring.py"),
 }
 QUIET = (

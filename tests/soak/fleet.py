@@ -16,8 +16,9 @@ import psycopg
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
 from storage.errors import Unavailable
-from tests.support.monitor import free_port, get
+from tests.support.monitor import get
 from tests.support.places import ROOT
+from tests.support.ports import ports
 from tests.support.store import Store
 from tests.support.world import WITNESS, environment
 
@@ -89,7 +90,7 @@ class Fleet:
         # This tree's code, wherever another one is installed; and nobody outlives us.
         given |= {"PYTHONPATH": f"{ROOT}:{WITNESS}", "SIGNOFF_PARENT": str(os.getpid())}
         given |= {"WITNESS_PLACE": str(self.home)}
-        port = free_port()
+        port = ports(2)
         given["SIGNOFF_HEALTH_PORT"] = str(port if argv[0] == "bot" else port - 1)  # beside a bot, the next
         one = Member(name, argv, environment(self.home, **given), self.home / f"{name}.log", port=port)
         self.members[name] = one

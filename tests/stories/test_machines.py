@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from bot.demo.seed import free_port
 from tests.support.doors.lending import asked, lending, step
+from tests.support.ports import ports
 from tests.support.world import World
 
 pytestmark = pytest.mark.machines
@@ -40,7 +40,7 @@ values = { environment = "production" }
 
 @contextmanager
 def alertmanager(home: Path, url: str) -> Iterator[str]:
-    port = free_port(0)
+    port = ports()
     (home / "secret").write_text(SECRET)
     (home / "am.yml").write_text(f"""
 route:

@@ -18,7 +18,8 @@ from storage.contract.capability import Contract
 from storage.database.engine import migrate, open_engine
 from tests.support.carriers import until
 from tests.support.fakes import approve, messages, plan_spec, step, terms
-from tests.support.monitor import free_port, get
+from tests.support.monitor import get
+from tests.support.ports import ports
 from tests.support.store import Store
 from tests.support.world import WITNESS, witnessed
 
@@ -29,7 +30,7 @@ class Place:
     """A workers process with the witness, alone with its database; the test approves."""
 
     def __init__(self, home: Path, **more: str) -> None:
-        plant(home, 0)
+        plant(home, ports(4))
         path = home / "signoff.toml"
         path.write_text(witnessed(path.read_text()))
         ours = {"SIGNOFF_STATE": str(home), "SIGNOFF_CONFIG": str(path), "PYTHONPATH": str(WITNESS),
@@ -78,7 +79,7 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
     found.store.engine.dispose()
 
 
-PORT = free_port()
+PORT = ports(2)
 
 
 @pytest.mark.parametrize("place", [{"SIGNOFF_HEALTH_PORT": str(PORT)}], indirect=True)

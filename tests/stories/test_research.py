@@ -9,7 +9,8 @@ import pytest
 
 from bot.cards.thread import message
 from bot.context import Bot
-from bot.planner.model.claude import Claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
 from bot.turns.rounds import tend, think

@@ -1,18 +1,7 @@
-"""What a monitor does: ask a process over HTTP, at a port of its own."""
+"""What a monitor does: ask a process over HTTP."""
 
-import socket
 import urllib.error
 import urllib.request
-from contextlib import suppress
-
-
-def free_port() -> int:
-    """A port that is free, as is the next one."""
-    while True:
-        with socket.create_server(("127.0.0.1", 0)) as first:
-            port: int = first.getsockname()[1]
-            with suppress(OSError), socket.create_server(("127.0.0.1", port + 1)):
-                return port
 
 
 def get(url: str) -> tuple[int, str]:

@@ -4,7 +4,6 @@ import os
 import pwd
 import shlex
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -20,6 +19,7 @@ from psycopg import sql
 
 from storage.database.engine import migrate, open_engine
 from storage.database.grants import grants
+from tests.support.ports import ports
 
 USER = "signoff"
 
@@ -141,7 +141,7 @@ def _create_cluster(binaries: Path, home: Path, password: str) -> None:
 
 @contextmanager
 def _running(binaries: Path, home: Path, log: Path, *, durable: bool) -> Iterator[int]:
-    port = _free_port()
+    port = ports()
     options = f"-p {port} -h 127.0.0.1 -k {home} -c max_connections=200".split()
     options += [] if durable else ["-F"]
     with log.open("wb") as output:
@@ -177,12 +177,6 @@ def _account() -> tuple[int, int]:
     names = {entry.pw_name: entry for entry in pwd.getpwall()}
     entry = names.get("postgres") or names["nobody"]
     return entry.pw_uid, entry.pw_gid
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _wait_until_ready(url: str) -> None:

@@ -10,17 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from bot.cli.supervise import Child, siblings
+from bot.cli.supervise import Child, lives, siblings
 from bot.demo.run import Demo
 from bot.demo.seed import plant
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
 from storage.intention import Intention
 from storage.reading.plan_view import PlanView
+from tests.support.ports import ports
 
 DEPLOY = "/plan deploy auth-service v2.1.4 to production"
+PATIENCE = 90.0  # seconds for what takes a few on a machine that is not busy
 STARTING = 120.0  # seconds that processes have to come up, on a machine that has more to do
 WITNESS = Path(__file__).parent / "witness"
 
@@ -56,7 +58,7 @@ class World:
     def __init__(
         self, home: Path, *, database_url: str = "", config: Callable[[str], str] = str, board: bool = False
     ) -> None:
-        seed = plant(home, 0)
+        seed = plant(home, ports(4))
         path = home / "signoff.toml"
         path.write_text(config(path.read_text()))
         self.demo = Demo(home, seed, database_url)
@@ -70,9 +72,10 @@ class World:
     def __enter__(self) -> Self:
         self.demo.slack.start()
         self._thread.start()
-        self.workspace = self.demo.slack.client(patience=30.0)
+        self.workspace = self.demo.slack.client(patience=PATIENCE)
         try:
             self.demo.slack.client(patience=STARTING).wait_for_bot()
+            self._wait_for_board()
         except AssertionError:
             self.__exit__(*sys.exc_info())
             raise
@@ -90,6 +93,14 @@ class World:
         self.store.engine.dispose()
         for log in sorted(self.home.glob("*.log")) if kind else ():
             sys.stderr.write(f"--- {log.name}\n{log.read_text(errors='replace')[-4000:]}\n")
+
+    def _wait_for_board(self) -> None:
+        """If there is one."""
+        board = next((child for child in self.demo.supervisor.children if child.name == "board"), None)
+        end = time.monotonic() + STARTING
+        while board and not lives(board.health):
+            assert time.monotonic() < end, "waited for the board"
+            time.sleep(0.05)
 
     @property
     def store(self) -> Intention:
@@ -116,7 +127,7 @@ class World:
         """The newest plan."""
         return self.store.recent(1)[0]
 
-    def until(self, look: Callable[[PlanView], object], what: str, patience: float = 30.0) -> PlanView:
+    def until(self, look: Callable[[PlanView], object], what: str, patience: float = PATIENCE) -> PlanView:
         """Wait until the newest plan looks so."""
         end = time.monotonic() + patience
         while time.monotonic() < end:
@@ -127,7 +138,7 @@ class World:
             f"waited {patience:g} s for {what}: {self.store.recent(1)}\n{self.workspace.dump()}"
         )
 
-    def ends(self, patience: float = 60.0) -> PlanView:
+    def ends(self, patience: float = PATIENCE) -> PlanView:
         return self.until(lambda plan: plan.state == "done", "the end of the plan", patience)
 
     def thread(self) -> list[str]:
@@ -147,7 +158,7 @@ class World:
                 child.process.wait()
 
 
-def with_witness(home: Path, **options: str) -> World:
+def with_witness(home: Path, **options: Any) -> World:
     """A world whose workers include the witness."""
     world = World(home, config=witnessed, **options)
     world.use({"PYTHONPATH": str(WITNESS), "WITNESS_PLACE": str(home)})

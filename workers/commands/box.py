@@ -82,6 +82,11 @@ def said() -> str:
     return FULL if kind() == "full" else NONE
 
 
+def brief() -> str:
+    """The same beside a button; “!” marks what to look at."""
+    return FULL if kind() == "full" else "!no box: agents are off"
+
+
 def demand() -> None:
     """Permanent where there is no box: nothing of an agent runs without one."""
     if kind() == "none":

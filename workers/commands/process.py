@@ -110,7 +110,7 @@ def run(
     if box is None:
         command = [*wrapper(), *_limited(limits), _program(argv[0], cwd, environment), *argv[1:]]
     else:
-        command = [*_dying(), *box.argv(), *argv]
+        command = [*dying(), *box.argv(), *argv]
     log = scratch / f"{Path(argv[0]).name}.log"
     if not boxed():
         sweep(key)
@@ -149,7 +149,7 @@ def wrapper() -> tuple[str, ...]:
 
 
 @functools.cache
-def _dying() -> tuple[str, ...]:
+def dying() -> tuple[str, ...]:
     """A box holds its own children together; all it needs is to end with the engine."""
     return next((way for way in (END, ()) if _works(way)), ())
 

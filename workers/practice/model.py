@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from workers.practice import sample_repository
+from workers.practice import dialect, sample_repository
 from workers.practice.scripted import EDITOR, Draw, answer, brief_of, draw
 
 KNOWN = {"model", "max_tokens", "system", "messages", "tools", "stream", "temperature", "metadata"}
@@ -44,22 +44,25 @@ class Model:
 
     def reply(self, body: dict[str, Any]) -> tuple[int, dict[str, Any], float]:
         """The status, the message, and how long it takes."""
-        if wrong := strict(body):
+        client = dialect.is_client(body)
+        messages = dialect.heard(body) if client else body.get("messages", [])
+        if wrong := "" if client else strict(body):
             return 400, {"type": "error", "error": {"type": "invalid_request_error", "message": wrong}}, 0.0
-        title = str(brief_of(body["messages"])["title"])
-        drawn = self._drawn(title, begins=len(body["messages"]) == 1)
+        title, begins = str(brief_of(messages)["title"]), len(messages) == 1
+        drawn = self._drawn(title, begins=begins)
         pause = random.lognormvariate(0, 0.5) * self.think
-        if len(body["messages"]) == 1 and drawn.fault == "busy":
+        if begins and drawn.fault == "busy":
             return 529, {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}, pause
-        if len(body["messages"]) == 1 and drawn.fault == "hung":
+        if begins and drawn.fault == "hung":
             return 0, {}, HUNG
-        turn = answer(body["messages"], drawn, self.witness)
+        turn = answer(messages, drawn, self.witness)
+        turn = dialect.spoken(turn, messages) if client else turn
         usage = {
             "input_tokens": len(json.dumps(body)) // 4,
             "output_tokens": 50 + len(json.dumps(turn.content)) // 4,
         }
         said = {
-            "id": "msg_practice",
+            "id": f"msg_{self.calls:06}",  # a client takes two of one id for one message
             "type": "message",
             "role": "assistant",
             "model": body["model"],
@@ -122,45 +125,57 @@ def _unanswered(said: dict[str, Any], next_: dict[str, Any]) -> str:
     )
 
 
-def handler(model: Model) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class Handler(BaseHTTPRequestHandler):
+    """One path; what the real API would refuse is refused."""
 
-        def do_POST(self) -> None:
-            size = int(self.headers.get("content-length", 0))
-            body = json.loads(self.rfile.read(size))
-            known = self.path.split("?")[0] == "/v1/messages" and self.headers.get("anthropic-version")
-            if not known or not (self.headers.get("x-api-key") or self.headers.get("authorization")):
-                return self._send(
-                    401 if known else 404, {"type": "error", "error": {"type": "x", "message": "no"}}
-                )
-            with model.lock:
-                model.now += 1
-                model.peak = max(model.peak, model.now)
-            try:
-                status, said, pause = model.reply(body)
-                time.sleep(pause)
-                self._send(status, said)
-            except OSError:
-                self.close_connection = True
-            finally:
-                with model.lock:
-                    model.now -= 1
+    model: Model
+    protocol_version = "HTTP/1.1"
 
-        def _send(self, status: int, said: dict[str, Any]) -> None:
-            text = json.dumps(said).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(text)))
-            if status == 529:
-                self.send_header("retry-after", "1")
-            self.end_headers()
-            self.wfile.write(text)
+    def do_POST(self) -> None:
+        size = int(self.headers.get("content-length", 0))
+        body = json.loads(self.rfile.read(size))
+        known = self.path.split("?")[0] == "/v1/messages" and self.headers.get("anthropic-version")
+        if not known or not (self.headers.get("x-api-key") or self.headers.get("authorization")):
+            return self._send(
+                401 if known else 404, {"type": "error", "error": {"type": "x", "message": "no"}}
+            )
+        with self.model.lock:
+            self.model.now += 1
+            self.model.peak = max(self.model.peak, self.model.now)
+        try:
+            status, said, pause = self.model.reply(body)
+            time.sleep(pause)
+            self._tell(status, said, stream=bool(body.get("stream")))
+        except OSError:
+            self.close_connection = True
+        finally:
+            with self.model.lock:
+                self.model.now -= 1
 
-        def log_message(self, *_: Any) -> None:
-            """Nothing: the log is the judge's."""
+    def _tell(self, status: int, said: dict[str, Any], *, stream: bool) -> None:
+        if not stream or status != 200:
+            return self._send(status, said)
+        events = (f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in dialect.stream(said))
+        return self._write(200, "text/event-stream", "".join(events).encode())
 
-    return Handler
+    def _send(self, status: int, said: dict[str, Any]) -> None:
+        self._write(status, "application/json", json.dumps(said).encode())
+
+    def _write(self, status: int, kind: str, text: bytes) -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(text)))
+        if status == 529:
+            self.send_header("retry-after", "1")
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_: Any) -> None:
+        """Nothing: the log is the judge's."""
+
+
+def handler(model: Model) -> type[Handler]:
+    return type("Handler", (Handler,), {"model": model})
 
 
 class Server(ThreadingHTTPServer):

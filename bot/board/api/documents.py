@@ -10,26 +10,25 @@ from pydantic import Field, ValidationError
 from bot.board.api.models import (
     EventList,
     FiguresOut,
+    FleetOut,
     LaneOut,
     Out,
     PlanList,
     PlanPage,
-    ProcessList,
     TonightOut,
     brief_out,
     event_out,
     figures_out,
+    fleet_out,
     plan_out,
-    process_out,
 )
 from bot.board.desk import Desk
 from bot.board.evidence import Evidence
-from bot.board.pages.processes import FRESH
 from bot.board.pages.tonight import ahead, environment, reach
 from bot.board.scope import Scope
 from bot.cards.face.lines import subject
 from storage.board.happenings import Sought
-from storage.board.lines import PAGE, Filter
+from storage.board.lines import Filter
 from storage.errors import NotFound, SignoffError
 
 Number = Annotated[int, Field(ge=0, le=2**31 - 1)]
@@ -78,7 +77,7 @@ ROUTES = (
     Route("/api/plans", "Plans that you may see, newest first", PlansQuery, PlanList),
     Route("/api/plans/{id}", "One plan, whole", Nothing, PlanPage),
     Route("/api/plans/{id}/events", "The journal of one plan", Nothing, EventList),
-    Route("/api/processes", "Processes and their last signs of life", Nothing, ProcessList),
+    Route("/api/fleet", "Processes, their last signs of life, and agents", Nothing, FleetOut),
     Route("/api/tonight", "What is planned for a night", NightQuery, TonightOut),
     Route("/api/figures", "Figures of the plans that ended", FiguresQuery, FiguresOut),
 )
@@ -105,18 +104,15 @@ class Documents:
             PlanList: lambda asked: self.plans(scope, asked),
             PlanPage: lambda _: self.plan(scope, id_),
             EventList: lambda _: self.events(scope, id_),
-            ProcessList: lambda _: self.processes(),
+            FleetOut: lambda _: self.fleet(scope),
             TonightOut: lambda asked: self.tonight(scope, asked),
             FiguresOut: lambda asked: self.figures(scope, asked),
         }
         return makers[route.answer](asked).model_dump(mode="json")
 
     def plans(self, scope: Scope, asked: PlansQuery) -> PlanList:
-        found = self.desk.store.page(Filter(asked.before, asked.state, asked.q, asked.channel))
-        lines = self.desk.lines(scope.pick(found[:PAGE], lambda line: line.id))
-        return PlanList(
-            plans=[brief_out(line) for line in lines], before=found[PAGE - 1].id if len(found) > PAGE else 0
-        )
+        lines, older = self.desk.listed(scope, Filter(asked.before, asked.state, asked.q, asked.channel))
+        return PlanList(plans=[brief_out(line) for line in lines], before=older)
 
     def plan(self, scope: Scope, id_: int) -> PlanPage:
         view = self.evidence.seen(scope, id_)
@@ -127,14 +123,9 @@ class Documents:
         found = self.desk.store.events(Sought(plan=id_), 2000)
         return EventList(plan=id_, events=[event_out(one) for one in reversed(found)])
 
-    def processes(self) -> ProcessList:
-        facts, now = self.desk.store.everybody(), self.desk.store.clock()
-        running = self.desk.store.owners({"running", "unknown"})
-        made = [
-            process_out(one, alive=now - one.seen_at <= FRESH, steps=running.get(one.name, 0))
-            for one in facts
-        ]
-        return ProcessList(processes=made)
+    def fleet(self, scope: Scope) -> FleetOut:
+        facts, tell = self.desk.fleet_page(scope)
+        return fleet_out(facts, tell.now.at)
 
     def tonight(self, scope: Scope, asked: NightQuery) -> TonightOut:
         facts, tell = self.desk.tonight_page(scope, asked.night)

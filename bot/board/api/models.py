@@ -5,13 +5,16 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bot.board.pages.fleet import FRESH, FleetFacts
 from bot.cards.face.lines import subject, title
 from bot.cards.phrases import standing
+from storage.board.agents import Agent
 from storage.board.happenings import Happening
 from storage.board.lines import PlanLine
 from storage.board.sums import Sums
 from storage.database.tables import Approval, Process
 from storage.reading.plan_view import PlanView, StepView
+from storage.reading.words import HIDDEN
 
 
 class Out(BaseModel):
@@ -126,8 +129,31 @@ class ProcessOut(Out):
     steps: int
 
 
-class ProcessList(Out):
+class AgentOut(Out):
+    """An agent: an attempt of a step that drafts, or a step that waits for its turn (attempt 0)."""
+
+    plan: int
+    step: str
+    state: str
+    attempt: int
+    owner: str
+    progress: str
+    late: bool
+    started_at: datetime | None
+    ended_at: datetime | None
+    usd: float
+
+
+class FleetOut(Out):
+    """Who is alive, and the agents of plans that you may see, of the last eight hours."""
+
     processes: list[ProcessOut]
+    agents: list[AgentOut]
+    agents_at_work: int
+    agents_hidden: int = Field(description="at work for plans that you may not see")
+    subtasks: int = Field(description="of the last seven days")
+    landed: int
+    late_seconds: float = Field(description="that a step which nothing holds back could have started by now")
 
 
 class LaneOut(Out):
@@ -187,12 +213,13 @@ class Problem(Out):
     detail: str
 
 
-def brief_out(line: PlanLine) -> PlanBrief:
+def brief_out(line: PlanLine, why: str = "") -> PlanBrief:
+    """`why`: what in its words the journal does not bear out; then they are not shown."""
     return PlanBrief(
         id=line.id,
         state=line.state,
         outcome=line.outcome,
-        wish=line.text,
+        wish=f"{HIDDEN}{why}" if why else line.text,
         requester=line.requester,
         channel=line.channel,
         created_at=line.created_at,
@@ -262,6 +289,37 @@ def process_out(one: Process, *, alive: bool, steps: int) -> ProcessOut:
         started_at=one.started_at,
         seen_at=one.seen_at,
         steps=steps,
+    )
+
+
+def agent_out(one: Agent) -> AgentOut:
+    return AgentOut(
+        plan=one.plan,
+        step=one.key,
+        state=one.state,
+        attempt=one.number,
+        owner=one.owner if one.works else "",
+        progress=one.progress if one.works else "",
+        late=one.overran,
+        started_at=one.started_at,
+        ended_at=one.ended_at,
+        usd=one.usd,
+    )
+
+
+def fleet_out(facts: FleetFacts, now: datetime) -> FleetOut:
+    alive = {one.name: now - one.seen_at <= FRESH for one in facts.processes}
+    steps = facts.running
+    return FleetOut(
+        processes=[
+            process_out(one, alive=alive[one.name], steps=steps.get(one.name, 0)) for one in facts.processes
+        ],
+        agents=[agent_out(one) for one in facts.agents],
+        agents_at_work=sum(one.works for one in facts.agents),
+        agents_hidden=facts.hidden,
+        subtasks=facts.drafted.subtasks,
+        landed=facts.drafted.landed,
+        late_seconds=facts.late,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.board.html import Safe, joined, tag
-from bot.board.parts.frame import button, empty, heading, panel, shell
+from bot.board.parts.frame import button, empty, heading, panel, shell, tile
 from bot.board.parts.lanes import columns, p
 from bot.board.parts.telling import Telling
 from bot.board.parts.times import brief, day, share, usd
@@ -70,17 +70,7 @@ def _tiles(facts: FiguresFacts) -> Safe:
         ("Time to approve", brief(half) if half is not None else "–", waited),
         ("Cost of thinking", usd(sums.usd), each),
     ]
-    return tag("div", *(_tile(*one) for one in tiles), class_="tiles")
-
-
-def _tile(name: str, value: str, about: str) -> Safe:
-    return tag(
-        "section",
-        tag("h2", name),
-        tag("p", value, class_="big"),
-        tag("p", about, class_="mute"),
-        class_="panel pad",
-    )
+    return tag("div", *(tile(*one) for one in tiles), class_="tiles")
 
 
 def _after(sums: Sums) -> Safe:

@@ -35,10 +35,10 @@ class NowFacts:
     """What somebody may see of this moment."""
 
     open: Sequence[PlanView]
-    ended: Sequence[tuple[PlanLine, str]]  # today, the latest first, with what each was
+    ended: Sequence[tuple[PlanLine, str]]  # the latest of today, with what each was
     week: Sums
     vitals: Sequence[Vital]
-    hidden: int = 0  # open plans that they may not see are not even counted
+    today: int = 0  # how many ended today
 
 
 def sorted_out(views: Sequence[PlanView], now: datetime) -> dict[str, list[PlanView]]:
@@ -92,7 +92,7 @@ def _strip(groups: dict[str, list[PlanView]], facts: NowFacts) -> Safe:
         ("#n-run", len(groups["run"]), "running", "run" if groups["run"] else None),
         ("#n-wait", len(groups["wait"]), "wait for their time", None),
         ("#n-hold" if groups["hold"] else "#n-wait", len(groups["hold"]), "held", None),
-        ("#n-end", len(facts.ended), "ended today", None),
+        ("#n-end", facts.today, "ended today", None),
     ]
     cells = [tag("a", tag("b", str(count), class_=kind), word, href=to) for to, count, word, kind in parts]
     return tag("nav", *cells, class_="strip", aria_label="Open plans by what they wait for")
@@ -108,13 +108,20 @@ def _asking(view: PlanView, tell: Telling) -> Safe:
     since = tell.since.get(view.id, view.made_at or view.created_at)
     aside: list[Safe | str] = [joined("asks ", tell.people(asked(view)), f" · {tell.now.ago(since)}")]
     if kind == "unknown":
-        aside.append("its target stays held")
+        aside += [f"holds {target}" for target in held(view)[:1]]
     elif view.state == PlanState.proposed and view.expires_at:
         aside.append(f"expires {tell.now.ahead(view.expires_at)}")
     else:
         aside.append(f"in {tell.where(view.channel)}")
     about = joined(risk(view) if view.state == PlanState.proposed else None, " ", why(view, tell.now.at))
     return row(kind, word, title(view), about, aside=aside, act=tell.open_in_slack(view), id_=f"p{view.id}")
+
+
+def held(view: PlanView) -> list[str]:
+    """What a step keeps from everybody else as long as nobody knows whether it ran."""
+    unknown = (step for step in view.steps if step.state == StepState.unknown)
+    found = ((view.contract(step.spec), step.spec.parameters) for step in unknown)
+    return [target for made, given in found if made and (target := made.locks(given))]
 
 
 def _running(view: PlanView, tell: Telling) -> Safe:
@@ -134,7 +141,9 @@ def _running(view: PlanView, tell: Telling) -> Safe:
     done, span = elapsed(step, tell.now.at), tell.span(view, step.spec)
     said = usually(done, span)
     bar = joined(meter(done, span.p50, span.p90, said), tag("span", said))
-    about = clip(" · ".join(filter(None, [step.progress, step.spec.worker])), 160)
+    done_ = sum(one.state == StepState.succeeded for one in view.steps)
+    so_far = f"{done_} of {len(view.steps)} steps done" if done_ else ""
+    about = clip(" · ".join(filter(None, [step.progress, step.spec.worker, so_far])), 160)
     return row(kind, word, title(view), about, aside=[bar], act=tell.open_in_slack(view), id_=f"p{view.id}")
 
 
@@ -156,7 +165,7 @@ def _waiting(view: PlanView, tell: Telling) -> Safe:
     aside: list[Safe | str] = [now.ahead(begins), late]
     return row(
         "wait",
-        now.clock(begins),
+        now.clock(begins)[-5:],
         title(view),
         about,
         aside=aside,
@@ -188,7 +197,7 @@ def _vitals(vitals: Sequence[Vital]) -> Safe:
         for one in vitals
     ]
     return panel(
-        "Signoff itself", tag("ol", *rows, class_="rows slim"), aside=tag("a", "Processes", href="/processes")
+        "Signoff itself", tag("ol", *rows, class_="rows slim"), aside=tag("a", "Fleet", href="/fleet")
     )
 
 
@@ -211,7 +220,7 @@ def _ended(facts: NowFacts, tell: Telling) -> Safe:
             ended(line.state, line.outcome),
             id_=f"e{line.id}",
         )
-        for line, said in facts.ended[:ENDED]
+        for line, said in facts.ended
     ]
     body = tag("ol", *rows, class_="rows slim") if rows else empty("Nothing has ended today.")
     return panel("Ended today", body, aside=tag("a", "All plans", href="/plans"), id="n-end")

@@ -61,6 +61,7 @@ class ApprovalFacts:
     held: tuple[str, ...]
     shown: str
     policy: str
+    revision: int = 0  # an earlier one, where this one is under its mandate
 
 
 @dataclass(frozen=True)
@@ -81,27 +82,29 @@ def plan_page(facts: PlanFacts, tell: Telling) -> Safe:
     right = [_approvals(facts, tell), _journal(facts, tell)]
     columns = tag("div", tag("div", *left, class_="stack"), tag("div", *right, class_="stack"), class_="two")
     steps = steps_panel(view, tell) if view.spec else _wish(view)
-    return shell(joined(_head(view, tell), tag("div", steps, columns, class_="stack")), plan=view.id)
+    return shell(joined(_head(facts, tell), tag("div", steps, columns, class_="stack")), plan=view.id)
 
 
-def _head(view: PlanView, tell: Telling) -> Safe:
+def _head(facts: PlanFacts, tell: Telling) -> Safe:
+    view = facts.view
+    approved = next((one.revision for one in facts.approvals), 0) or view.revision
     kind, _ = of_plan(view, tell.now.at)
     words = standing(view, tell.now.at)
     parts: list[Safe | str | None] = [
         status(kind, words[:1].upper() + words[1:]),
         risk(view),
         f"{tell.who(view.requester)} asked in {tell.where(view.channel)}, {tell.now.clock(view.created_at)}",
-        joined(tell.people(list(view.approved_by)), f" approved revision {view.revision}")
+        joined(tell.people(list(view.approved_by)), f" approved revision {approved}")
         if view.approved_by
         else None,
         f"thinking cost {usd(view.spent)}" if view.spent else None,
     ]
-    facts = [tag("span", part) for part in parts if part]
+    told = [tag("span", part) for part in parts if part]
     above = tag("p", tag("a", "Plans", href="/plans"), f" / #{view.id}", class_="mute")
     acts = [button("Journal", f"/journal?plan={view.id}"), button("JSON", f"/api/plans/{view.id}")]
     slack = tell.open_in_slack(view, main=True)
     head = heading(clip(subject(view), 200), None, *acts, *([slack] if slack else []), above=above)
-    return joined(head, tag("p", *facts, class_="sub"))
+    return joined(head, tag("p", *told, class_="sub"))
 
 
 def _wish(view: PlanView) -> Safe:
@@ -139,9 +142,9 @@ def _revision(one: RevisionFacts, tell: Telling, *, first: bool) -> Safe:
 
 def _approvals(facts: PlanFacts, tell: Telling) -> Safe:
     view = facts.view
-    needed = (
-        f"{len(facts.approvals)} of {view.needed}, for exactly this digest" if view.needed else "none needed"
-    )
+    earlier = next((one.revision for one in facts.approvals if one.revision not in {0, view.revision}), 0)
+    what = f"revision {earlier}: this one is under its mandate" if earlier else "exactly this digest"
+    needed = f"{len(facts.approvals)} of {view.needed}, for {what}" if view.needed else "none needed"
     rows: list[tuple[str, Safe]] = [("Digest", tag("span", view.digest or "–", class_="mono"))]
     rows += [(tell.who(one.user), _approval(one, tell)) for one in facts.approvals]
     able = [id_ for id_ in view.approvers if id_ not in view.authors or view.demands.authors]

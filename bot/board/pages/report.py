@@ -27,6 +27,7 @@ NAMES = (
     "approved by",
     "approved at (UTC)",
     "second factors",
+    "approved exactly",
     "policy",
     "ran",
     "outcome",
@@ -53,7 +54,8 @@ class Entry:
     risk: str
     revision: int
     digest: str
-    approvals: tuple[tuple[str, datetime, str], ...]  # who, when, by which second factor
+    # Who, when, by which second factor, and to exactly what: a revision, and its digest.
+    approvals: tuple[tuple[str, datetime, str, int, str], ...]
     policy: str
     ran: tuple[str, ...]  # each step and how it ended
     ended_at: datetime | None
@@ -68,25 +70,29 @@ class ReportFacts:
     since: str
     until: str
     target: str
-    more: bool = False  # there are more than the report holds
+    older: int = 0  # below which number there are more
+    before: int = 0  # which it begins below
 
 
 def report_page(facts: ReportFacts, tell: Telling) -> Safe:
     query = urlencode({"since": facts.since, "until": facts.until, "target": facts.target})
     acts = [button("CSV", f"/report?{query}&form=csv", main=True), button("Journal", "/journal")]
     target = f", target {facts.target}" if facts.target else ""
-    said = f"{facts.since} to {facts.until}, UTC{target}: {len(facts.entries)} plans that you may see."
-    rows = [_entry(one, tell) for one in facts.entries]
-    more = (
-        tag("p", "There are more plans in this time; choose a shorter one.", class_="note warn")
-        if facts.more
-        else None
+    count = (
+        f"{len(facts.entries)} plans" if facts.older or facts.before else f"all {len(facts.entries)} plans"
     )
+    said = (
+        f"{facts.since} to {facts.until}, UTC{target}: {count} that you may see. The file holds all of them."
+    )
+    rows = [_entry(one, tell) for one in facts.entries]
+    first = button("Newest", f"/report?{query}") if facts.before else None
+    older = button("Older ›", f"/report?{query}&before={facts.older}") if facts.older else None
+    more = tag("div", first, older, class_="more") if first or older else None
     body = rows or [empty("No plan was asked for in this time that you may see.")]
     return shell(
         joined(
             heading("Report", said, *acts),
-            tag("div", panel("Period and target", _form(facts)), more, *body, class_="stack"),
+            tag("div", panel("Period and target", _form(facts)), *body, more, class_="stack"),
         )
     )
 
@@ -121,10 +127,11 @@ def _entry(one: Entry, tell: Telling) -> Safe:
     approved = [
         joined(
             tag("b", tell.who(who)),
-            f" at {at:%Y-%m-%d %H:%M:%S} UTC{f', {factor}' if factor else ''}",
+            f" at {at:%Y-%m-%d %H:%M:%S} UTC{f', {factor}' if factor else ''}, revision {revision}, digest ",
+            tag("code", digest),
             tag("br"),
         )
-        for who, at, factor in one.approvals
+        for who, at, factor, revision, digest in one.approvals
     ]
     ran = [joined(line, tag("br")) for line in one.ran]
     rows = [
@@ -136,7 +143,7 @@ def _entry(one: Entry, tell: Telling) -> Safe:
             ),
         ),
         ("Approved", joined(*approved) if approved else joined("by nobody" if one.risk else "–")),
-        ("Exactly this", joined(f"revision {one.revision}, digest ", tag("code", one.digest or "–"))),
+        ("The plan", joined(f"revision {one.revision}, digest ", tag("code", one.digest or "–"))),
         ("Risk, policy", joined(f"{one.risk or '–'}, version ", tag("code", one.policy or "–"))),
         ("Targets", joined(", ".join(one.targets) or "–")),
         ("Ran", joined(*ran) if ran else joined("nothing")),
@@ -175,9 +182,10 @@ def _cells(one: Entry) -> list[str]:
         one.risk,
         str(one.revision),
         one.digest,
-        "; ".join(who for who, _, _ in one.approvals),
-        "; ".join(at.isoformat() for _, at, _ in one.approvals),
-        "; ".join(factor or "none" for _, _, factor in one.approvals),
+        "; ".join(given[0] for given in one.approvals),
+        "; ".join(given[1].isoformat() for given in one.approvals),
+        "; ".join(given[2] or "none" for given in one.approvals),
+        "; ".join(f"revision {given[3]} {given[4]}" for given in one.approvals),
         one.policy,
         "; ".join(one.ran),
         one.outcome or one.state,

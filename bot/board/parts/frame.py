@@ -11,7 +11,7 @@ PAGES = {
     "now": ("/", "Now"),
     "tonight": ("/tonight", "Tonight"),
     "plans": ("/plans", "Plans"),
-    "processes": ("/processes", "Processes"),
+    "fleet": ("/fleet", "Fleet"),
     "figures": ("/figures", "Figures"),
     "journal": ("/journal", "Journal"),
 }
@@ -68,6 +68,12 @@ def heading(title: str, said: Safe | str | None, *acts: Safe, above: Safe | None
 def panel(title: str, *kids: Safe | None, aside: Safe | str | None = None, **attributes: str) -> Safe:
     side = tag("span", aside, class_="mute") if aside else None
     return tag("section", tag("header", tag("h2", title), side), *kids, class_="panel", **attributes)
+
+
+def tile(name: str, value: str, about: str) -> Safe:
+    """One figure, and what it is of."""
+    said = tag("p", about, class_="mute")
+    return tag("section", tag("h2", name), tag("p", value, class_="big"), said, class_="panel pad")
 
 
 def empty(sentence: str) -> Safe:

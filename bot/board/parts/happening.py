@@ -30,6 +30,7 @@ FIRST = (
     "way",
     "name",
 )
+PEOPLE = {"approvers", "authors"}
 LONG = {"digest": 12, "report": 12, "shown": 12}
 LEFT_OUT = {
     "words",
@@ -79,14 +80,16 @@ def said(one: Happening, who: Callable[[str], str]) -> str:
 
 
 def _part(name: str, value: Any, who: Callable[[str], str]) -> str:
-    if value in (None, "", [], {}):
+    if value in (None, "", [], {}) or value is False:
         return ""
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        value = ", ".join(map(who, value)) if name in PEOPLE else "; ".join(value)
     if name == "text":
         return clip(" ".join(str(value).split()), 160)
     if name in {"step", "summary", "reason", "text", "outcome", "choice", "answer", "scope", "verb"}:
         return str(value)
-    if name == "changes" and isinstance(value, list):
-        return "; ".join(map(str, value))
+    if name in {"changes", "found"}:
+        return clip(str(value), 160)
     if name == "user":
         return who(str(value))
     text = str(value)

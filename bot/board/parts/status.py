@@ -48,9 +48,12 @@ def of_plan(view: PlanView, now: datetime) -> tuple[str, str]:
 
 
 def _under_way(view: PlanView, now: datetime) -> tuple[str, str]:
-    numbers = [n for n, step in enumerate(view.steps, 1) if step.state == StepState.running]
-    if numbers:
-        return "run", f"Step {numbers[0]} of {len(view.steps)}"
+    running = {n: step for n, step in enumerate(view.steps, 1) if step.state == StepState.running}
+    agents = [step for step in running.values() if (made := view.contract(step.spec)) and made.drafts]
+    if len(running) > 1:
+        return "run", f"{len(agents)} agents" if len(agents) == len(running) else f"{len(running)} steps"
+    if running:
+        return "run", f"Step {min(running)} of {len(view.steps)}"
     pending = [step for step in view.steps if step.state == StepState.pending]
     if any(step.stopped or step.withheld or step.held_by for step in pending):
         return "hold", "Held"

@@ -43,19 +43,60 @@
 
   const concerns = (moved) => !mine || moved.plans.includes(mine);
 
-  const open = () => {
-    if (source) return;
-    source = new EventSource("/stream");
-    source.addEventListener("hello", () => { shine(true); soon(); });
-    source.addEventListener("moved", (event) => { if (concerns(JSON.parse(event.data))) soon(); });
-    source.addEventListener("tick", soon);
-    source.addEventListener("bye", () => { close(); setTimeout(() => document.hidden || open(), 500 + Math.random() * 1500); });
-    source.onerror = () => shine(false);
+  // One stream for all pages of a browser, which keeps six connections to one place: whoever holds the lock has
+  // it and tells the others. A page that nobody looks at gives its turn away.
+  const others = navigator.locks && "BroadcastChannel" in window ? new BroadcastChannel("board") : null;
+  let wanted = false, turn = null, release = null;
+
+  const hear = ({ name, data }) => {
+    if (name === "anybody") return source?.readyState === 1 && others.postMessage({ name: "here" });
+    shine(name !== "away");
+    if (name === "hello" || name === "tick" || (name === "moved" && concerns(data))) soon();
   };
 
-  const close = () => { source?.close(); source = null; };
+  const tell = (name, data) => {
+    hear({ name, data });
+    others?.postMessage({ name, data });
+  };
 
-  // A browser keeps six connections to one place: a page that nobody looks at gives its own back.
+  const again = (pause) => {
+    source?.close();
+    source = null;
+    setTimeout(() => wanted && (release || !others) && !source && listen(), pause * (0.5 + Math.random()));
+  };
+
+  const listen = () => {
+    source = new EventSource("/stream");
+    for (const name of ["hello", "tick"]) source.addEventListener(name, () => tell(name));
+    source.addEventListener("moved", (event) => tell("moved", JSON.parse(event.data)));
+    source.addEventListener("bye", () => again(1000));
+    source.onerror = () => {
+      tell("away");
+      soon(); // who is not let in any more is told so
+      if (source?.readyState === 2) again(10000);
+    };
+  };
+
+  const open = () => {
+    if (wanted) return;
+    wanted = true;
+    if (!others) return listen();
+    turn = new AbortController();
+    const hold = () => new Promise((done) => { release = done; listen(); });
+    navigator.locks.request("board", { signal: turn.signal }, hold).catch(() => {});
+    others.postMessage({ name: "anybody" });
+    soon();
+  };
+
+  const close = () => {
+    wanted = false;
+    turn?.abort();
+    source?.close();
+    release?.();
+    source = release = turn = null;
+  };
+
+  others?.addEventListener("message", (event) => wanted && hear(event.data));
   document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
   addEventListener("pagehide", close);
   addEventListener("pageshow", () => document.hidden || open());

@@ -33,6 +33,8 @@ def _of_state(view: PlanView, value: str, *, approvable: bool) -> list[Block]:
     if view.state == PlanState.done and view.outcome == "succeeded":
         back = [button("Roll Back", "back", value)] if undoable(view) else []
         return [button("Do It Again", "again", value), *back, button("Save as Runbook", "save", value)]
+    if view.state == PlanState.expired:
+        return [button("Ask Again", "again", value)]
     return [button("Try Again", "again", value)] if view.state == PlanState.done else []
 
 

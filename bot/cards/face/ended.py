@@ -1,11 +1,13 @@
 """The card of a plan that has ended: what is true now, first; then how it went, in one line."""
 
+from collections.abc import Iterator
 from datetime import datetime
 
-from bot.cards.blocks import escape
-from bot.cards.face.lines import subject, title
+from bot.cards.blocks import clock, escape
+from bot.cards.face.lines import spans, subject, title
+from bot.cards.face.reasons import WRONG, reason, wrong
 from bot.cards.face.running import SIGNS, counted, stands
-from bot.cards.phrases import OUTCOMES, first_clauses, lasting, placeless, standing, took
+from bot.cards.phrases import OUTCOMES, first_clauses, lasting, spent, standing
 from bot.untrusted import clip
 from storage.config import local
 from storage.contract.saying import outcome
@@ -15,33 +17,36 @@ from storage.reading.plan_view import PlanView, StepView
 STEPS = 4  # told one by one
 TOLD = 45  # characters of what each reported
 ADVICE = 3
-WRONG = {StepState.failed, StepState.unknown}
 
 
 def ended(view: PlanView, now: datetime) -> list[str]:
     if view.state != PlanState.done:
-        why = f": {escape(clip(view.reason, 300))}" if view.reason else ""
+        why = f": {escape(clip(view.reason, 300))}" if reason(view) else ""
         return [f"*{escape(clip(subject(view), 200))}*\n:no_entry:  *{_closed(view, now)}*{why}"]
     good = view.outcome == "succeeded"
     sign = SIGNS[StepState.succeeded if good else StepState.failed]
     fact = fact_of(view) if good else f"{subject(view)}: {OUTCOMES.get(view.outcome, view.outcome)}"
-    told = [] if good else [f"{escape(clip(numbered(view), 300))}{_untouched(view)}"]
+    told = [" ".join(_true_now(view))] if not good else []
     told += [*_course(view), *advice(view)]
-    return ["\n".join([f"{sign}  *{escape(clip(fact, 250))}*{_since(view) if good else ''}", *told])]
+    head = f"{sign}  *{escape(clip(fact, 250))}*{_since(view) if good else ''}"
+    return ["\n".join(filter(None, [head, *told]))]
 
 
-def _untouched(view: PlanView) -> str:
-    """What is true now, where that is easily said."""
-    began = any(step.attempt for step in view.steps if view.changes_something(step.spec))
-    return "" if began or not view.steps else ". Nothing was changed."
+def _true_now(view: PlanView) -> Iterator[str]:
+    """Why it ended so, and what is true now, where that is easily said."""
+    bad = spans(number for number, _ in wrong(view))
+    failed = f"Step {bad} failed" if bad and len(view.steps) > 1 else ""
+    if said := reason(view) or failed:
+        yield f"{escape(clip(said, 300)).rstrip('.')}."
+    back = [step.report.summary for step in view.steps if _undone(step) and step.report]
+    if back:
+        yield f"Now: {escape('; '.join(first_clauses(said, TOLD) for said in back))}."
+    if view.steps and not any(step.attempt for step in view.steps if view.changes_something(step.spec)):
+        yield "Nothing was changed."
 
 
-def numbered(view: PlanView) -> str:
-    """The reason, with steps by their number."""
-    text = placeless(view.reason)
-    for number, step in enumerate(view.steps, 1):
-        text = text.replace(f"step {step.spec.id} ", f"step {number} ")
-    return text[:1].upper() + text[1:]
+def _undone(step: StepView) -> bool:
+    return bool(step.undo) and step.state == StepState.succeeded
 
 
 def _closed(view: PlanView, now: datetime) -> str:
@@ -58,27 +63,31 @@ def fact_of(view: PlanView) -> str:
 
 def _since(view: PlanView) -> str:
     last = max((step.ended_at for step in view.steps if step.ended_at), default=None)
-    return f" · since {_clock(last, _zone(view), named=True)}" if last else ""
+    return f" · since {_clock(last, zone_of(view), named=True)}" if last else ""
 
 
-def _zone(view: PlanView) -> str:
+def zone_of(view: PlanView) -> str:
+    """The zone in which its times were said; "" where none was."""
     zones = [step.spec.schedule.zone for step in view.steps if step.spec.schedule.not_before]
-    return zones[-1] if zones else "UTC"
+    return zones[-1] if zones else ""
 
 
 def _clock(moment: datetime, zone: str, *, named: bool = False) -> str:
+    """A time in the zone in which people spoke of it, else in the reader's own."""
+    if not zone:
+        return clock(moment)
     there = local(moment, zone)
     return f"{there:%H:%M} {there.tzname()}" if named else f"{there:%H:%M}"
 
 
 def _course(view: PlanView) -> list[str]:
     """What happened when, with how long it took by the clock on the wall."""
-    spans = [(step.started_at, step.ended_at) for step in view.steps if step.started_at and step.ended_at]
+    times = [(step.started_at, step.ended_at) for step in view.steps if step.started_at and step.ended_at]
     if len(view.steps) <= STEPS:
-        ran = [step for step in view.steps if step.report or step.started_at]
-        told = [" → ".join(_told(view, step) for step in ran)] if spans else []
+        ran = [step for step in view.steps if (step.report or step.started_at) and not _undone(step)]
+        told = [" · ".join(_told(view, step) for step in ran)] if times else []
         return [" · ".join([*told, *_not_run(view)])]
-    whole = (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds() if spans else 0
+    whole = (max(end for _, end in times) - min(start for start, _ in times)).total_seconds() if times else 0
     wrong = [step for step in view.steps if step.state in WRONG][:3]
     bad = [f"{SIGNS[step.state]}  {_told(view, step)}" for step in wrong]
     return [f"{len(view.steps)} steps: {counted(view.steps)}, in {lasting(whole)}", *bad]
@@ -91,10 +100,9 @@ def _not_run(view: PlanView) -> list[str]:
 
 def _told(view: PlanView, step: StepView) -> str:
     """When, what it reports (a report says what it is about), and how long that took."""
-    at = f"{_clock(step.started_at, _zone(view))} " if step.started_at else ""
+    at = f"{_clock(step.started_at, zone_of(view))} " if step.started_at else ""
     said = first_clauses(stands(step, view.created_at), TOLD) if step.report else title(view, step.spec)
-    took_ = f" ({took(step)})" if took(step) and f"in {took(step)}" not in said else ""
-    return f"{at}{escape(said)}{took_}"
+    return f"{at}{escape(said)}{spent(step, said)}"
 
 
 def advice(view: PlanView) -> list[str]:

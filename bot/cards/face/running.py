@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from bot.cards.blocks import escape
 from bot.cards.face.lines import brief, subject, title
-from bot.cards.phrases import first_clauses, lasting, placeless, standing, took, waiting
+from bot.cards.face.reasons import reason
+from bot.cards.phrases import first_clauses, lasting, named, placeless, standing, untold, waiting
 from bot.untrusted import clip
 from storage.config import local
 from storage.contract.grouping import LINES
@@ -46,8 +47,8 @@ def under_way(view: PlanView, now: datetime) -> list[str]:
 def _why(view: PlanView) -> str:
     """Why it needs an answer, unless the line of a step says so."""
     told = [step.report.summary for step in view.steps if step.report]
-    known = not view.reason or any(view.reason in said for said in told)
-    return "" if known or view.state != "stalled" else f"\n{escape(clip(placeless(view.reason), 300))}"
+    known = not reason(view) or any(view.reason in said for said in told)
+    return "" if known or view.state != "stalled" else f"\n{escape(clip(reason(view), 300))}"
 
 
 def ahead(view: PlanView, now: datetime) -> datetime:
@@ -112,7 +113,7 @@ def step_line(view: PlanView, number: int, step: StepView, now: datetime) -> str
     sign = ":raised_hand:" if question(step) else SIGNS[step.state]
     name, told = escape(clip(title(view, step.spec), 200)), stands(step, now)
     told = first_clauses(told, GONE_WELL) if step.state == StepState.succeeded else told
-    return f"{sign}  {number}.  {name}" + (f": {escape(told)}" if told else "") + _times(step, told)
+    return f"{sign}  {number}.  {named(name, escape(told))}{_times(step, told)}"
 
 
 def question(step: StepView) -> bool:
@@ -149,8 +150,8 @@ def _end(start: datetime, end: datetime, zone: str, now: datetime) -> str:
 
 def _times(step: StepView, told: str) -> str:
     tries = f"try {step.attempt}" if step.attempt > 1 else ""
-    ended = took(step) if step.state in {StepState.succeeded, StepState.failed} else ""
-    ended = "" if f"in {ended}" in told else ended  # it says so itself
+    ended = untold(step, told) if step.state in {StepState.succeeded, StepState.failed} else ""
+    ended = "" if question(step) else ended
     return "".join(f" · {part}" for part in (tries, ended) if part)
 
 

@@ -77,7 +77,7 @@ def _mended(
 def _goes_on(words: Sequence[Word], index: int, meant: str, world: World) -> bool:
     """“real quick” is no slip of “read out”: the other words of a phrase must be there, too."""
     later = {word.text for word in words[index + 1 :]}
-    verbs = [phrase.words for phrase, _ in world.grammar.first[meant] if phrase.role == "verb"]
+    verbs = [phrase.words for phrase, _ in world.grammar.first[meant] if phrase.role != "loose"]
     return any(all(word == GAP or word in later for word in phrase[1:]) for phrase in verbs)
 
 

@@ -9,6 +9,7 @@ from bot.planner.language.doubts.comments import remarks
 from bot.planner.language.doubts.refusals import refused
 from bot.planner.language.lexicon import plain, words
 from bot.planner.language.lexicon.plain import Doubt
+from bot.planner.language.lexicon.vocabulary import split
 from bot.planner.language.looking import look, split_up
 from bot.planner.language.meaning.asking import asks_something
 from bot.planner.language.meaning.clauses import Part
@@ -214,21 +215,7 @@ def _timed(
 
 
 TELLERS = frozenset(
-    [
-        "we",
-        "it",
-        "they",
-        "there",
-        "users",
-        "customers",
-        "people",
-        "everyone",
-        "everybody",
-        "he",
-        "she",
-        "i",
-        "traffic",
-    ]
+    split("we, it, they, there, users, customers, people, everyone, everybody, he, she, i, traffic")
 )
 
 

@@ -55,9 +55,11 @@ def request(text: str, config: SignoffConfig, now: datetime, ground: Ground = NO
     return "\n\n".join([_data("request", inert(clip(text, LONGEST))), *around, _today(config, now)])
 
 
-def change(plan: Mapping[str, Any], text: str, config: SignoffConfig, now: datetime) -> str:
+def change(
+    plan: Mapping[str, Any], text: str, config: SignoffConfig, now: datetime, ground: Ground = NOTHING
+) -> str:
     """The user message of an edit: the proposal and what shall become of it, as data."""
-    return f"{_data('plan', plan)}\n\n{request(text, config, now)}"
+    return f"{_data('plan', plan)}\n\n{request(text, config, now, ground)}"
 
 
 def state(value: Mapping[str, Any], config: SignoffConfig, now: datetime, ground: Ground = NOTHING) -> str:

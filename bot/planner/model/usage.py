@@ -2,11 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bot.planner.model.prompt import plain
 from storage.config import ModelConfig
 from storage.config import Price as Price  # whoever knows what models cost
 from storage.errors import BadConfig, Issue, SignoffError
+
+if TYPE_CHECKING:  # its import takes seconds; only those who have a key need it
+    from anthropic.types import Usage as Tokens
 
 FAULTS = {
     400: "The model's API does not accept how I ask; an administrator should look at the model's settings.",
@@ -80,3 +84,14 @@ class Usage:
     read: int
     usd: float
     prompt: str = ""  # the version of what it was told
+    repair: bool = False  # it was asked once more, since an answer could not be used
+
+
+def cost(price: Price, tokens: "Tokens", prompt: str, *, repair: bool = False) -> Usage:
+    """What these tokens cost: those that are kept for an hour more, those that were kept less."""
+    written, read = tokens.cache_creation_input_tokens or 0, tokens.cache_read_input_tokens or 0
+    kept = tokens.cache_creation
+    hour = min(kept.ephemeral_1h_input_tokens or 0, written) if kept else 0
+    fresh = tokens.input_tokens + (written - hour) * price.write + hour * price.hour + read * price.read
+    usd = (fresh * price.input + tokens.output_tokens * price.output) / 1_000_000
+    return Usage(tokens.input_tokens, tokens.output_tokens, written, read, usd, prompt, repair)

@@ -16,7 +16,7 @@ from storage.contract.spec import PlanSpec, Retries, StepSpec
 from storage.contract.states import StepState
 from storage.reading.plan_view import StepView
 
-CUT, DRAFT = ("code", "decompose"), ("code-agent", "change")
+CUT, DRAFT, CONCLUDE = ("code", "decompose"), ("code-agent", "change"), ("code", "conclude")
 INTEGRATE, PUSH, CONFIRM = ("code", "integrate"), ("code-publish", "push"), ("approval-gate", "confirm")
 OPEN = frozenset({StepState.pending, StepState.running, StepState.unknown})
 TRIES = Retries(attempts=8, wait=2.0)  # the worker counts the rungs; trouble of the API uses up none
@@ -27,8 +27,10 @@ def next_wave(now: Progress, catalogue: Catalogue) -> Decision | None:
     cut = next((step for step in _of(now, CUT) if step.state == StepState.succeeded and step.report), None)
     if cut is None or not now.spec.continues or any(step.state in OPEN for step in now.steps.values()):
         return None
-    if _of(now, INTEGRATE):
+    if _of(now, CONCLUDE):
         return None
+    if _of(now, INTEGRATE):
+        return _end(now, cut, catalogue)
     drafts = _of(now, DRAFT)
     return _landing(now, cut, drafts, catalogue) if drafts else _drafting(now, cut, catalogue)
 
@@ -66,14 +68,24 @@ def _landing(
     green = [step for step in drafts if step.state == StepState.succeeded and _data(step).get("commit")]
     plain, flagged = ([s for s in green if bool(_data(s)["flags"]) is held] for held in (False, True))
     steps = [*_together(cut, plain, catalogue)]
+    together = [step.id for step in steps[-1:]]
     for draft in flagged:
-        steps += _alone(cut, draft, [step.id for step in steps[-1:]], catalogue)
+        steps += _alone(cut, draft, together, catalogue)
     if not steps:
         return None
     red = [step for step in drafts if step not in green]
     said = [f"{len(green)} of {len(drafts)} drafts are green", *map(_told, flagged), *map(_lost, red)]
+    return Decision(verb="amend", reason="; ".join(said)[:1500], spec=_with(now.spec, steps, catalogue))
+
+
+def _end(now: Progress, cut: StepView, catalogue: Catalogue) -> Decision | None:
+    """Once all that was put before people is decided: what landed, what did not and why."""
+    given = {"repository": cut.spec.parameters["repository"], "work": _work(cut)}
+    made = _step("conclude", CONCLUDE, given, (cut.spec.id,), failure_action="continue")
+    if not catalogue.find(made):  # a worker of an earlier release
+        return None
     ended = now.spec.model_copy(update={"continues": False})
-    return Decision(verb="amend", reason="; ".join(said)[:1500], spec=_with(ended, steps, catalogue))
+    return Decision(verb="amend", reason="what landed is summed up", spec=_with(ended, [made], catalogue))
 
 
 def _together(cut: StepView, plain: Sequence[StepView], catalogue: Catalogue) -> Iterator[StepSpec]:

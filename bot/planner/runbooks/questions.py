@@ -19,6 +19,9 @@ class Field(Document):
     value: str = ""
 
 
+BY_FORM = "Let's do it by form."  # when words do not help
+
+
 class Form(Document):
     """Everything that is missing, asked at once. `runbook` is the one that it is for, if it is for one."""
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
 from bot.board.streams import Watch
 from storage.config import SignoffConfig
-from storage.database.tables import Opened
+from storage.database.tables import Opened, Revision
 from tests.support.fakes import (
     CONTRACTS,
     approve,
@@ -27,7 +28,7 @@ from tests.support.samples.board import Board, board, said
 from tests.support.store import Store
 
 pytestmark = pytest.mark.board
-PAGES = ("/", "/tonight", "/plans", "/processes", "/figures", "/journal", "/report")
+PAGES = ("/", "/tonight", "/plans", "/fleet", "/figures", "/journal", "/report")
 CONFIG = SignoffConfig.model_validate(
     {"people": {"approvers": ["BOB"], "admins": ["CAROL"]}, "board": {"auditors": ["AUDREY"]}}
 )
@@ -389,3 +390,17 @@ def test_opening_a_plan_is_kept_for_the_figures(site: Board):
     from storage.board.stories import all_opened
 
     assert [(one.plan_id, one.user) for one in all_opened(site.store)] == [(plan_id, "BOB")]
+
+
+def test_what_was_added_under_a_mandate_names_the_approval_that_it_is_under(site: Board):
+    """The report is evidence: an epic that runs was not approved by nobody."""
+    plan_id = propose(site.store, plan_spec(step("a")))
+    approve(site.store, plan_id)
+    with site.store.write() as t:
+        (row,) = t.rows(Revision)
+        t.execute(insert(Revision).values(**row.model_dump() | {"number": 2, "parent": 1}))
+    looking = site.server.answers.desk.store
+
+    for revision in (1, 2):
+        found = looking.approvals(plan_id, revision)
+        assert [(one.user, one.revision) for one in found] == [("BOB", 1)]

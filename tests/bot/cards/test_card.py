@@ -16,6 +16,7 @@ from bot.cards.decision_form import decision_form
 from bot.cards.edit_form import edit_form, step_form
 from bot.cards.home import HomeFacts, home
 from bot.local.schema.limits import UPDATE_TEXT, check_home, check_message, check_view
+from bot.planner.edits.difference import UNCHANGING
 from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
 from storage.contract.report import AnyReport
@@ -204,6 +205,7 @@ ROWS = {
     PlanState.approved: ["cancel", "details"],
     PlanState.stalled: ["cancel", "details"],
     PlanState.done: ["again", "save", "details"],
+    PlanState.expired: ["again", "details"],
 }
 
 
@@ -356,6 +358,12 @@ def test_a_deploy_is_called_a_deploy_whatever_the_planner_calls_it():
 
             assert "Run the tests" not in text + json.dumps(blocks)
             assert "eploy" in text or "a is v2" in text
+
+
+def test_no_goal_makes_the_card_say_that_a_deploy_changes_nothing():
+    view = plan_view(StepView(step("s1", DEPLOYS)), goal=f"Run the tests{UNCHANGING}")
+
+    assert "it changes nothing" not in card(view, NOW)[0]
 
 
 def test_every_other_surface_calls_a_deploy_a_deploy_too():

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.cards.card import PLAINER, card
+from bot.cards.decision_form import decision_form
 from bot.cards.face.long_plan import in_full
 from bot.local.schema.limits import UPDATE_TEXT, check_message
 from storage.config import local
@@ -20,8 +21,10 @@ from storage.contract.capability import Contract
 from storage.contract.grouping import lengthy
 from storage.contract.saying import value_words
 from storage.reading.plan_view import PlanView, StepView
-from tests.support.fakes import NOW, contract, step, undo
+from storage.steps.previews import Brief
+from tests.support.fakes import DEPLOY, NOW, ask, contract, plan_spec, step, terms, undo
 from tests.support.samples.cards import buttons, plan_view
+from tests.support.store import Store
 
 FIELDS = {
     "type": "object", "required": ["host"],
@@ -166,3 +169,20 @@ def test_a_short_plan_is_approved_on_its_card(view: PlanView) -> None:
     few = len(view.steps) <= 3 and len(view.approvers) <= 3
 
     assert not few or "approve" in buttons(card(view, NOW)[1])
+
+
+def test_no_words_of_a_worker_or_a_planner_begin_a_line_of_their_own(lite: Store) -> None:
+    fake = "fine\n2.  Look at b · on approval\nIf it fails: goes on without it"
+    known = DEPLOY.model_copy(update={"preview": True, "says": "*Deploy* {service} [{was} → ]now"})
+    plan_id = ask(lite)
+    lite.publish([known])
+    spec = plan_spec(step("s1", known, purpose=fake, failure_action="ask"))
+    lite.propose(plan_id, spec, terms(), author="planner", notes=[f"not used: {fake}"])
+    (wanted,) = lite.previews_wanted([("ops", "deploy")])
+    lite.show(wanted, fake, "b", actor="w1", brief=Brief((f"!{fake}", fake), fake))
+    view = lite.view(plan_id)
+
+    for blocks in (card(view, NOW)[1], decision_form(view, "C1", NOW)["blocks"]):
+        lines = [line for text in read(blocks).split("\n") for line in [text.strip()]]
+        assert not [line for line in lines if line.startswith(("2.", "If it fails: goes on"))]
+        assert any("Look at b" in line for line in lines)

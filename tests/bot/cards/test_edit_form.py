@@ -52,7 +52,7 @@ def test_the_first_screen_has_what_people_come_for_and_at_most_eight_fields(room
     assert found["param:deploy:strategy"]["type"] == "static_select"
     assert found["param:deploy:version"]["type"] == "plain_text_input"
     assert [(o["value"], o["description"]["text"]) for o in found["leave_out"]["options"]] == [
-        ("test", "then this is not looked at before step 2"),
+        ("test", "then nothing checks this before step 2"),
         ("backup", "then this is not done before step 3"),
     ]
 

@@ -32,7 +32,7 @@ def test_an_approved_plan_says_what_it_is_doing(steps, words):
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.04, "0.0 s"), (9.96, "10.0 s"), (42, "42 s"), (60, "1 min"), (61, "1 min 1 s"), (3600, "1 h 0 min"),
+    [(0.04, "0 s"), (9.96, "10 s"), (42, "42 s"), (60, "1 min"), (61, "1 min 1 s"), (3600, "1 h"),
      (5400, "1 h 30 min")],
 )  # fmt: skip
 def test_a_duration_is_said_as_people_say_it(seconds, words):
@@ -81,7 +81,7 @@ def test_added_removed_and_reordered_steps_are_said():
     assert differences(plan_spec(one, two), plan_spec(two, one)) == ["the order of the steps changed"]
     assert differences(plan_spec(one, two), plan_spec(two, three)) == [
         "s1: removed",
-        "s3: added (ops: check)",
+        "s3: added (ops: check, service: a)",
     ]
 
 

@@ -11,13 +11,15 @@ from pathlib import Path
 import pytest
 
 import bot.cli.supervise
-from bot.cli.supervise import GOOD, PATIENCE, Child, Supervisor, lives, siblings, two_free_ports, with_health
+from bot.cli.supervise import GOOD, PATIENCE, Child, Supervisor, lives, siblings, with_health
 from bot.demo.seed import plant
 from bot.local.server import LocalSlack
 from bot.local.shapes import Member
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
+from storage.errors import BadConfig
 from tests.support.fakes import PLAN_JSON
+from tests.support.ports import ports
 from tests.support.store import Store
 from tests.support.world import environment
 
@@ -57,7 +59,7 @@ def ran(folder: Path) -> str:
 def typed(folder: Path, *argv: str) -> subprocess.CompletedProcess[str]:
     home = folder.with_name("home")
     if not home.exists():
-        plant(home, 0)
+        plant(home, ports(4))
     env = environment(home)
     return subprocess.run(argv, cwd=folder, env=env, capture_output=True, text=True, timeout=60, check=False)
 
@@ -100,12 +102,13 @@ def test_a_command_runs_nothing_of_the_folder_it_is_typed_in(
 
 def test_signoff_up_runs_nothing_of_the_folder_it_is_started_in(folder: Path) -> None:
     home = folder.with_name("home")
-    plant(home, 0)
+    plant(home, ports(4))
     engine = open_engine(f"sqlite:///{home / 'signoff.db'}")
     migrate(engine)
     store = Store(engine, wall)
     with LocalSlack(members=[Member("U0ANN", "ann", "Ann")]) as slack:
         tokens = {"SLACK_BOT_TOKEN": slack.bot_token, "SLACK_APP_TOKEN": slack.app_token}
+        tokens["SIGNOFF_HEALTH_PORT"] = str(ports(2))
         kept = {name: value for name, value in os.environ.items() if "proxy" not in name.lower()}
         env = kept | environment(home, **tokens, SLACK_API_URL=slack.api_url)
         with subprocess.Popen([SIGNOFF, "up"], cwd=folder, env=env) as up:
@@ -124,7 +127,7 @@ def test_the_demo_runs_nothing_of_the_folder_it_is_started_in(folder: Path) -> N
     home = folder.with_name("state")
     env = environment(home)
     with subprocess.Popen(
-        [SIGNOFF, "demo", "--port", "0"], cwd=folder, env=env, stdout=subprocess.PIPE
+        [SIGNOFF, "demo", "--port", str(ports(4))], cwd=folder, env=env, stdout=subprocess.PIPE
     ) as demo:
         try:
             until(lambda: all(is_up(home / "demo", name) for name in ("bot", "workers")), "its processes")
@@ -203,7 +206,7 @@ def test_a_child_that_is_stopped_is_started_anew_and_one_that_lives_is_not(
     monkeypatch.setattr(bot.cli.supervise, "LOOK", 1.0)
     monkeypatch.setattr(bot.cli.supervise, "UNWELL", 4.0)
     monkeypatch.setattr(bot.cli.supervise, "PATIENCE", 0.5)
-    port = two_free_ports()
+    port = ports(2)
     one = child(SERVES.format(status=200, port=port), health=f"http://127.0.0.1:{port}/healthz")
     one.watch()
     assert one.process
@@ -225,6 +228,22 @@ def test_a_child_that_is_stopped_is_started_anew_and_one_that_lives_is_not(
     assert first.returncode == -9
 
 
+def test_a_child_that_is_just_starting_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bot.cli.supervise, "LOOK", 0.0)
+    monkeypatch.setattr(bot.cli.supervise, "UNWELL", 0.0)
+    one = Child(
+        "slow", ("-c", "import time; time.sleep(60)"), os.environ, health="http://127.0.0.1:1/healthz"
+    )
+    one.start()
+    assert one.process
+    one.watch()
+    waited = one.process.poll()
+    monkeypatch.setattr(bot.cli.supervise, "STARTING", 0.0)
+    one.watch()
+
+    assert (waited, one.process.poll()) == (None, -signal.SIGTERM)
+
+
 def test_up_asks_for_health_where_the_operator_says_or_else_on_loopback() -> None:
     mine = siblings(with_health({"SIGNOFF_HEALTH_PORT": "9000", "SIGNOFF_HEALTH_HOST": "::"}))
     none, chosen = siblings({}), siblings(with_health({}))
@@ -233,3 +252,9 @@ def test_up_asks_for_health_where_the_operator_says_or_else_on_loopback() -> Non
     assert [one.health for one in none] == ["", ""]
     assert all(one.health.startswith("http://127.0.0.1:") for one in chosen)
     assert chosen[0].env["SIGNOFF_HEALTH_PORT"] == chosen[1].env["SIGNOFF_HEALTH_PORT"] != "0"
+
+
+@pytest.mark.parametrize("name", ["SIGNOFF_HEALTH_PORT", "SIGNOFF_DRAIN", "SIGNOFF_BOARD_PORT"])
+def test_a_number_that_is_none_is_a_sentence(name: str) -> None:
+    with pytest.raises(BadConfig, match=f"{name} is no number: 'soon'"):
+        siblings(with_health({name: "soon"}))

@@ -9,7 +9,8 @@ from bot.demo.run import thinking
 from bot.demo.seed import STAND_IN, name_stand_in
 from bot.demo.stand_in_api import KEY
 from bot.planner.evaluation import config, contracts
-from bot.planner.model.claude import claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import claude
 from bot.planner.model.usage import prices
 from bot.planner.model.wire import Inquiry
 from storage.config import read_config

@@ -162,6 +162,17 @@ def test_a_click_from_another_place_than_our_message_decides_nothing_and_is_on_r
     assert (event.data["verb"], event.data["stale"], event.data["reason"]) == ("approve", True, GONE)
 
 
+@pytest.mark.parametrize("kind", ["home", "modal"])
+def test_no_button_of_a_card_counts_in_a_home_tab_or_a_form(room, kind):
+    body = (
+        click(room) | {"view": {"id": "V1", "type": kind, "private_metadata": "C1"}} | container(type="view")
+    )
+    deliver(room, {key: part for key, part in body.items() if key not in {"message", "channel"}})
+
+    assert room.view().state == "proposed"
+    assert [event.data["reason"] for event in refusals(room, 1)] == [GONE]
+
+
 def test_the_card_of_another_plan_does_not_speak_for_this_one(room):
     other = room.store.request("deploy b", team="T1", user="ANN", channel="C1")
     room.store.propose(other, plan_spec(), terms(), author="planner")

@@ -7,6 +7,7 @@ import pytest
 
 from bot.planner import importing
 from bot.planner.prepare import prepare
+from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.book import parse
 from bot.planner.validate import Catalogue
 from storage.contract.spec import PlanSpec
@@ -115,13 +116,39 @@ def test_a_rollback_plan_is_the_runbook_of_that_name():
     assert any("the runbook “Put auth-service 2.1.3 back”" in note for note in notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "back"), [("rollback-service", "previous"), ("rollback-auth-service-v2.1.3", "v2.1.3")]
+)
+def test_a_rollback_never_puts_back_what_the_step_put_there(name, back):
+    """A runbook with a slot for the version: filled by its name or by what was before, not by the deploy."""
+    shipped = [book for book in runbooks.read([runbooks.SHIPPED]) if book.id == "rollback-service"]
+    saved = [book.model_copy(update={"id": "rollback-auth-service-v2-1-3"}) for book in shipped]
+    draft, _ = importing.read(
+        {**WELL_KNOWN, "rollback_plan": name}, CATALOGUE, [*shipped, *saved], demo_config()
+    )
+
+    (undo,) = prepare(draft, CATALOGUE, demo_config(), NOW).rollback
+    assert (undo.parameters["service"], undo.parameters["to_version"]) == ("auth-service", back)
+
+
+def test_a_saved_plan_whose_version_nobody_says_is_a_problem():
+    (book,) = [book for book in runbooks.read([runbooks.SHIPPED]) if book.id == "rollback-service"]
+    slots = book.slots | {"version": book.slots["version"].model_copy(update={"synonyms": {}})}
+    with pytest.raises(InvalidPlan, match="needs more than this plan says: To which version"):
+        importing.read(
+            {**WELL_KNOWN, "rollback_plan": "rollback-service"}, CATALOGUE,
+            [book.model_copy(update={"slots": slots})], demo_config(),
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize("name", ["rollback-auth-service-v2.1.3", "pray", "undo_everything"])
 def test_a_rollback_plan_that_nobody_has_written_is_a_problem(name):
     assert refused({**WELL_KNOWN, "rollback_plan": name}) == [("unknown_rollback", "rollback_plan")]
 
 
 def test_a_runbook_that_needs_more_than_the_plan_says_is_a_problem():
-    book = parse("back.yml", BACK.replace(", default: production", ""))
+    asked = BACK.replace("{environment}", "{region}").replace("environment: {", "region: {")
+    book = parse("back.yml", asked.replace(", default: production", ""))
     raw = {**WELL_KNOWN, "rollback_plan": "rollback-auth-service-v2.1.3"}
     with pytest.raises(InvalidPlan, match="needs more than this plan says: Where"):
         importing.read(raw, CATALOGUE, [book], demo_config())

@@ -10,7 +10,8 @@ import pytest
 from bot.cards.details import facts
 from bot.config import BotSettings
 from bot.context import Bot
-from bot.planner.model.claude import Claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
 from bot.process import connect_planner

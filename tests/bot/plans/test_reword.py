@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ import pytest
 from bot.cards.phrases import differences
 from bot.inbox.dispatch import handle_all
 from bot.planner import planning
-from bot.planner.model.claude import Claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude
 from bot.planner.model.redraft import merged, shown
 from bot.planner.model.usage import PRICES
 from bot.planner.model.wire import Draft, to_spec
@@ -18,6 +20,7 @@ from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
 from bot.turns.rounds import think
+from storage.config import Freeze
 from storage.contract.spec import PlanSpec
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, fails, says
 from tests.support.fakes import NOW, demo_config, messages, real_contracts, step, terms, verbs
@@ -76,9 +79,11 @@ def model(room: Room) -> Iterator[Callable[..., FakeModel]]:
         client = connect(KEY, url=fake.url)
         made.extend([fake, client])
 
-        def revise(spec: PlanSpec, text: str, spend: Any) -> Any:
+        def revise(spec: PlanSpec, text: str, spend: Any, ground: Any) -> Any:
             claude = Claude(client, MODEL, "medium", PRICES, spend, deadline=3.0)
-            return claude.revise(spec, text, room.store.contracts(), room.config, room.store.clock())
+            return claude.revise(
+                spec, text, room.store.contracts(), room.config, room.store.clock(), (), ground
+            )
 
         room.bot = replace(room.bot, revise=revise)
         return fake
@@ -238,3 +243,45 @@ def test_a_plan_shown_to_the_model_and_copied_is_the_same_plan():
 
     assert merged(spec, copied) == spec
     assert differences(spec, merged(spec, copied)) == []
+
+
+READS = [
+    {"id": "fetch", "worker": "data-retrieval", "action": "fetch", "parameters": {"source": "metrics"}},
+    {"id": "count", "worker": "k8s-deployer", "action": "rollout_status",
+     "parameters": {"service": "auth-service", "environment": "production"}},
+]  # fmt: skip
+
+
+def reading(path: str) -> PlanSpec:
+    """A plan that changes nothing, and starts unasked where nothing in it is other people's."""
+    given = {"source": "metrics"} | ({"path": path} if path else {})
+    steps = [READS[0] | {"parameters": given}, READS[1]]
+    return prepare(PlanSpec.model_validate({"goal": "Look", "steps": steps}), CATALOGUE, demo_config(), NOW)
+
+
+@pytest.mark.parametrize(("path", "state"), [("/?leak=told-by-eve", "proposed"), ("", "approved")])
+def test_no_edit_takes_away_the_look_that_others_words_need(on_disk, path, state):
+    """It was put before a person because of that path; an edit of something else does not start it."""
+    room = Room(on_disk)
+    room.proposed(reading(path), terms(needed=1), real_contracts())
+    room.says("ANN", "drop step 2")
+
+    view = room.view()
+    assert (view.revision, str(view.state)) == (2, state)
+
+
+def test_a_planner_that_changes_a_proposal_is_shown_what_was_said_and_what_holds_it_back(room, model):
+    fake = model(answering(canary))
+    now = room.store.clock()
+    freeze = Freeze(start=now, end=now + timedelta(hours=2), zone="UTC", reason="the big sale")
+    said = [{"user": "BOB", "text": "ten percent was fine last time", "ts": "150.0"}]
+    config = room.config.model_copy(update={"freezes": {"sale": freeze}})
+    room.bot = replace(room.bot, config=config, thread=lambda channel, thread: said)
+    room.says("ANN", CAREFUL)
+    think(room.bot)
+
+    sent = fake.requests[-1]["messages"][0]["content"]
+    assert "the big sale" in sent
+    assert "ten percent was fine last time" in sent
+    (event,) = [event for event in room.store.events(room.view().id) if event.verb == "ground"]
+    assert event.data["thread"][0]["author"] == "bob"

@@ -31,6 +31,7 @@ from storage.errors import BadConfig
 from storage.http_server import BOUNDS, serving
 from tests.support.fakes import CONTRACTS, FakeClock, plan_spec, terms
 from tests.support.local_kit import until
+from tests.support.ports import ports
 from tests.support.store import Store
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["U0BOB"]}})
@@ -124,7 +125,7 @@ def test_the_doctor_knows_http_mode(url: str, bot: Bot) -> None:
     port = int(url.split(":")[2].partition("/")[0])
     good = BotSettings(http_port=port)
     good = good.model_copy(update={"slack_signing_secret": SecretStr("s")})
-    with socket.create_server(("127.0.0.1", 0)) as other:
+    with socket.create_server(("127.0.0.1", ports())) as other:
         taken = good.model_copy(update={"http_port": other.getsockname()[1]})
         found = [_http_mode(settings) for settings in (good, taken)]
     free = good.model_copy(update={"http_port": taken.http_port})

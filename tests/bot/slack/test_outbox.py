@@ -82,6 +82,23 @@ class Stuck(WebClient):
         return super().files_upload_v2(**given)
 
 
+class Cut(WebClient):
+    """A Slack that is gone in the middle of an upload, once; meanwhile others post a file of that name."""
+
+    cut, theirs = True, None
+
+    def files_upload_v2(self, **given: Any) -> Any:
+        if self.cut:
+            self.cut, self.theirs = False, {"id": "F0ANN", "name": given["filename"], "user": "U0ANN"}
+            raise OSError("gone")
+        return super().files_upload_v2(**given)
+
+    def conversations_replies(self, **given: Any) -> Any:
+        found = super().conversations_replies(**given)
+        posed = {"ts": "1.1", "user": "U0ANN", "files": [self.theirs]} if self.theirs else {}
+        return {"messages": [*([posed] if posed else []), *found["messages"]]}
+
+
 class Plain(WebClient):
     """A Slack that takes no long sections."""
 
@@ -232,7 +249,7 @@ def test_updates_of_one_message_wait_three_seconds_but_a_decision_does_not(outbo
 
     assert "approved" in decided
     assert too_soon == decided
-    assert "Running step 1" in workspace.messages()[0]["text"]
+    assert "Running." in workspace.messages()[0]["text"]
 
 
 def fussy(outbox, slack, *unknown):
@@ -506,6 +523,19 @@ def test_a_file_that_slack_does_not_take_is_said_and_tried_again(outbox, slack, 
     assert "approve" not in buttons(card["blocks"])
     assert buttons(workspace.messages()[0]["blocks"])[0] == "approve"
     assert approve(outbox.store, plan_id)
+
+
+def test_a_file_that_somebody_else_has_posted_lets_nobody_approve(outbox, slack, workspace, clock):
+    plan_id = long_plan(outbox.store)
+    cut = Cut(token=slack.bot_token, base_url=slack.api_url, retry_handlers=[])
+    for _ in range(4):
+        replace(outbox, client=cut).speak()
+        clock.advance(60)
+
+    (event,) = [event for event in outbox.store.events(plan_id) if event.verb == "file"]
+    assert cut.theirs
+    assert event.data["file"] != "F0ANN"
+    assert workspace.person("U0ANN").file(f"plan-{plan_id}-revision-1.txt")["lines_more"] > 50
 
 
 def test_the_file_of_another_revision_lets_nobody_approve(outbox, clock):

@@ -21,6 +21,7 @@ from storage.contract.states import PlanState
 from storage.errors import Conflict, NotAllowed
 from storage.reading.plan_view import PlanView, StepView
 from tests.support.fakes import (
+    BACKUP,
     DEPLOY,
     NOW,
     approve,
@@ -414,3 +415,59 @@ def test_where_policy_lets_no_approval_stand_nobody_is_asked(lite, clock):
     desk.turn()
 
     assert invited(lite) == []
+
+
+LONG = plan_spec(
+    *(step(f"s{n}", (DEPLOY, BACKUP)[n % 2], parameters={"service": "ab"[n % 2]}) for n in range(20))
+)
+
+
+def filed(desk: Desk, plan_id: int) -> None:
+    """Slack takes the file with all of the plan."""
+    view = desk.store.view(plan_id)
+    desk.store.file(plan_id, view.revision, view.digest, content="f", file="F1")
+
+
+def test_a_standing_approval_waits_for_the_file_of_a_long_run(desk, clock):
+    desk.spec, clock.now = LONG, desk.sets_up()
+    desk.turn()
+    filed(desk, desk.store.recent(1)[0].id)
+    approve(desk.store, desk.store.recent(1)[0].id)
+    desk.says("schedules approve 1", user="BOB")
+
+    plan = next_day(desk, clock)
+    assert (plan.lengthy, plan.state, desk.store.standings(1)[0].runs_left) == (True, PlanState.proposed, 3)
+    filed(desk, plan.id)
+    desk.turn()
+    assert (desk.store.view(plan.id).state, desk.store.standings(1)[0].runs_left) == (PlanState.approved, 2)
+
+
+def test_nobody_lets_an_approval_stand_for_what_is_shown_nowhere(desk, clock):
+    desk.spec, clock.now = LONG, desk.sets_up()
+    desk.turn()
+    with pytest.raises(Conflict, match="Not all of its plan is before your eyes"):
+        desk.says("schedules approve 1", user="BOB")
+
+    assert desk.store.standings(1) == []
+
+
+def test_a_standing_approval_says_nothing_to_what_is_out_of_date_or_was_reworded(desk, clock, monkeypatch):
+    first_run(desk, clock)
+    desk.says("schedules approve 1", user="BOB")
+    for unlike in ({"outdated": lambda *_: ["what a stands for is another thing"]}, {}):
+        with monkeypatch.context() as patch:
+            for name, found in unlike.items():
+                patch.setattr(f"bot.plans.up_to_date.{name}", found)
+            if not unlike:
+                patch.setattr(desk.store, "tampered", lambda plan_id: "somebody reworded it")
+            plan = next_day(desk, clock)
+        assert (plan.state, desk.store.standings(1)[0].runs_left) == (PlanState.proposed, 3)
+
+
+def test_a_standing_approval_is_none_in_a_channel_that_others_read(desk, clock):
+    first_run(desk, clock)
+    desk.says("schedules approve 1", user="BOB")
+    desk.people.shared = True
+
+    assert next_day(desk, clock).state == PlanState.proposed
+    assert desk.store.standings(1) == []

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from storage.contract.states import PlanState, StepState
@@ -32,6 +33,7 @@ from tests.support.store import Store
 ACTIONS = {"safe": "note_safely", "once": "note_once", "probed": "note_probed"}
 UNSAFE = ("once", "probed")
 PATIENCE = 150.0  # seconds from the end of what went wrong to the end of the last plan
+STARTING = 120.0  # seconds that processes have to come up, on a machine that has more to do
 AWAY = "the database was away"
 
 
@@ -41,21 +43,8 @@ class Load:
 
     fleet: Fleet
     store: Store
-    plans: list[int] = field(default_factory=list)
-
-    def ask(self, count: int) -> None:
-        """So many plans, approved."""
-        contracts = {one.action: one for one in self.store.contracts()}
-        for _ in range(count):
-            plan_id = self.store.request("notes", team="T", user="ANN", channel="C1")
-            named = {key: {"name": f"{key}-{plan_id}"} for key in ACTIONS}
-            before = zip(ACTIONS, [(), *((key,) for key in ACTIONS)], strict=False)  # one after the other
-            steps = [
-                step(key, contracts[ACTIONS[key]], parameters=named[key], depends_on=after)
-                for key, after in before
-            ]
-            self.store.propose(plan_id, plan_spec(*steps), lasting(needed=0), author="planner")
-            self.plans.append(plan_id)
+    least: int = 0  # plans that are open at any time, so that whatever goes wrong finds steps under way
+    plans: set[int] = field(default_factory=set)
 
     def pump(self) -> bool:
         """Permits for what is due, an answer to what is asked, a new process for one that ended. All done?"""
@@ -65,14 +54,31 @@ class Load:
                 self.store.permit(due.id, actor="bot")
             for plan_id in self._open():
                 self._answer(plan_id)
+            for _ in range(self.least - len(self._open())):
+                self._propose(self.store.request("notes", team="T", user="ANN", channel="C1"))
             return not self._open()
         return False
 
     def _open(self) -> list[int]:
-        return [view.id for view in self.store.open_plans()]
+        found = [view.id for view in self.store.open_plans()]
+        self.plans |= {*found}
+        return found
+
+    def _propose(self, plan_id: int) -> None:
+        """Approved at once; one step after the other."""
+        contracts = {one.action: one for one in self.store.contracts()}
+        named = {key: {"name": f"{key}-{plan_id}"} for key in ACTIONS}
+        before = zip(ACTIONS, [(), *((key,) for key in ACTIONS)], strict=False)
+        steps = [
+            step(key, contracts[ACTIONS[key]], parameters=named[key], depends_on=after)
+            for key, after in before
+        ]
+        self.store.propose(plan_id, plan_spec(*steps), lasting(needed=0), author="planner")
 
     def _answer(self, plan_id: int) -> None:
         view = self.store.view(plan_id)
+        if view.state == PlanState.planning:  # the database went away before it was proposed
+            self._propose(plan_id)
         for one in view.steps:
             if one.state == StepState.unknown and not one.probing:
                 ran = f"effect {one.spec.id}-{plan_id}" in self.fleet.lines()
@@ -80,7 +86,7 @@ class Load:
 
     def under_way(self, least: int) -> None:
         """Until so many effects have begun."""
-        until = time.monotonic() + 60
+        until = time.monotonic() + STARTING
         while sum(line.startswith("begin") for line in self.fleet.lines()) < least:
             self.pump()
             assert time.monotonic() < until, "the workers did not begin"
@@ -123,10 +129,10 @@ def torture(
                      SIGNOFF_SLOTS="8")  # fmt: skip
         load = Load(made, store)
         published(load)
-        load.ask(count)
+        load.least = count
         load.under_way(3)
         cell(Scene(made, store, place.server, load.pump, random.Random(3)))  # noqa: S311 # the same each time
-        began = time.monotonic()
+        load.least, began = 0, time.monotonic()
         while not load.pump() and time.monotonic() - began < PATIENCE:
             time.sleep(0.05)
         return judged(cell.__name__, place, load, time.monotonic() - began, rare)
@@ -134,7 +140,7 @@ def torture(
 
 def published(load: Load) -> None:
     """Until the workers have said what they can do."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + STARTING
     while len(load.store.contracts()) < len(ACTIONS):
         load.fleet.watch()
         assert time.monotonic() < until, "the workers did not start"
@@ -143,7 +149,7 @@ def published(load: Load) -> None:
 
 def judged(cell: str, place: "Place", load: Load, seconds: float, rare: Sometimes) -> Outcome:
     lines, store = Counter(load.fleet.lines()), load.store
-    views = [patiently(lambda plan_id=plan_id: store.view(plan_id)) for plan_id in load.plans]
+    views = [patiently(partial(store.view, plan_id)) for plan_id in sorted(load.plans)]
     events = {plan_id: store.events(plan_id) for plan_id in load.plans}
     happened = {
         view.id for view in views
@@ -224,7 +230,7 @@ def main() -> int:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.proof.carriers", description=__doc__)
-    parser.add_argument("--plans", type=int, default=30, help="of each cell")
+    parser.add_argument("--plans", type=int, default=30, help="that are open at any time")
     parser.add_argument("--cell", action="append", help="only this one", choices=[c.__name__ for c in CELLS])
     parser.add_argument("--place", default="", help="only where this stands in its name")
     parser.add_argument("--keep", type=Path, help="where the logs stay")

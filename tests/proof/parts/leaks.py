@@ -22,7 +22,8 @@ from bot.machines.asking import take_in
 from bot.machines.hooks import take
 from bot.machines.wire import Asked
 from bot.planner.model import prompt
-from bot.planner.model.claude import Claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
 from bot.slack.app import commit

@@ -39,6 +39,11 @@ def test_without_a_template_all_parameters_are_said():
     assert line(None, made(mode="soft")) == "ops: deploy, service: a, version: v2, mode: soft"
 
 
+def test_a_name_without_a_template_tells_it_from_its_thirty_brothers():
+    assert short(None, made(service="web-07")) == "ops: deploy, service: web-07, version: v2"
+    assert len(short(None, made(version="v" * 500))) < 100
+
+
 def test_a_title_leaves_out_what_stands_in_brackets():
     assert short(MADE, made()) == "Deploy a v2"
     assert outcome(MADE, made()) == "a is v2"

@@ -17,7 +17,9 @@ from storage.contract.spec import (
     StepSpec,
     UndoSpec,
     holds,
+    read_approved,
     read_spec,
+    readable,
     reference,
     resolve,
     utc,
@@ -331,6 +333,24 @@ def test_documents_are_remembered_by_their_size_not_by_their_number() -> None:
     ]
     assert shelf.size == 100
     assert shelf.find("a", "another text") is None
+    shelf.keep("a", "x" * 50, reading)
+    assert shelf.size == 90
+
+
+def test_a_stored_document_is_read_as_it_stands_however_often():
+    spec = plan_spec(step("s1"), goal="read twice")
+    text = spec.model_dump_json()
+
+    for _ in range(2):
+        assert read_spec(text).spec == read_approved(text, spec.digest()).spec == spec
+
+
+@pytest.mark.parametrize(("keys", "known"), [((), True), (("s1",), True), (("s1", "s9"), False)])
+def test_a_document_is_readable_that_knows_the_steps_beside_it(keys, known):
+    spec = plan_spec(step("s1"))
+
+    assert readable(spec.model_dump_json(), keys) == (spec if known else None)
+    assert readable("{", keys) is None
 
 
 def test_long_documents_take_no_more_memory_however_many_are_read() -> None:

@@ -16,7 +16,8 @@ from storage.monitoring.health_door import THREADS
 from storage.monitoring.metrics import Figure, figures, told
 from tests.conftest import emptied
 from tests.support.fakes import BACKUP, DEPLOY, FakeClock, approved, bad, ok, propose, step, take, tamper
-from tests.support.monitor import free_port, get
+from tests.support.monitor import get
+from tests.support.ports import ports
 from tests.support.store import Store
 
 SAMPLE = re.compile(r'^[a-z_]+(\{[a-z]+="(\\.|[^"\\\n])*"\})? [0-9.e+-]+$')
@@ -109,7 +110,7 @@ def test_a_figure_without_a_label_has_none():
 def door(sqlite_engine: Engine, clock: FakeClock) -> Iterator[tuple[Pulse, str]]:
     pulse = Pulse(turn=60.0)
     health = Health(Store(emptied(sqlite_engine), clock), pulse)
-    with answering(health, HealthSettings(port=free_port())) as port:
+    with answering(health, HealthSettings(port=ports())) as port:
         yield pulse, f"http://127.0.0.1:{port}"
 
 
@@ -163,7 +164,7 @@ def test_a_process_is_alive_while_its_database_keeps_every_monitor_waiting(lite,
 
     monkeypatch.setattr(Health, "_ready", hang)
     with (
-        answering(Health(lite, Pulse()), HealthSettings(port=free_port())) as port,
+        answering(Health(lite, Pulse()), HealthSettings(port=ports())) as port,
         ThreadPoolExecutor(THREADS) as monitors,
     ):
         held = [monitors.submit(get, f"http://127.0.0.1:{port}/readyz") for _ in range(THREADS)]

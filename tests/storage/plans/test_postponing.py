@@ -17,6 +17,7 @@ from tests.support.fakes import (
     NOW,
     approve,
     approved,
+    ask,
     claim,
     ok,
     permitted,
@@ -26,6 +27,7 @@ from tests.support.fakes import (
     step_row,
     take,
     tamper,
+    terms,
 )
 
 WEEK, HOUR = timedelta(days=7), timedelta(hours=1)
@@ -65,6 +67,23 @@ def test_the_approval_stays_and_names_both_digests(store):
     assert (event.verb, event.actor) == ("postpone", "ANN")
     assert (event.data["earlier"], event.data["digest"]) == (before.digest, after.digest)
     assert broken_link(store.events(plan_id)) is None
+
+
+def test_however_often_it_moves_it_reads_as_on_record_with_the_previews_that_people_saw(store):
+    offered = DEPLOY.model_copy(update={"preview": True})
+    plan_id = ask(store)
+    store.publish([offered])
+    planned = plan_spec(step("deploy", offered, schedule=TONIGHT))
+    store.propose(plan_id, planned, terms(), author="planner")
+    (wanted,) = store.previews_wanted([("ops", "deploy")])
+    store.show(wanted, "would deploy a", "b", actor="w1")
+    approve(store, plan_id)
+    for days in (1, 2):
+        later(store, plan_id, START + days * 24 * HOUR)
+
+    assert store.tampered(plan_id) == ""
+    tamper(store, "UPDATE preview SET text = 'nothing would change' WHERE revision = 3")
+    assert store.tampered(plan_id)
 
 
 def test_it_starts_at_the_new_time_and_not_before(store, clock):

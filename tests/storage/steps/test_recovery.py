@@ -354,7 +354,7 @@ def test_it_ran(store):
     view = store.view(plan_id)
 
     assert (view.state, view.outcome) == (PlanState.done, "succeeded")
-    assert view.step("s1").report.summary == "<@BOB> says that it ran"
+    assert view.step("s1").report.summary == "somebody looked, and says that it ran"
     assert targets(store) == []
 
 

@@ -194,7 +194,7 @@ class Desk:
             permitted(self.store, plan_id)
             self._work(plan_id, None)
 
-    def hears(self, row: Row) -> dict[str, str]:
+    def hears(self, row: Row, *, tidy: bool = True) -> dict[str, str]:
         """What stands where after these words that did not before: by place, all of it."""
         thread = self._thread(row.then) if "T" in row.door or row.then else ""
         person, thread = self.person(row.who), thread if "T" in row.door else ""
@@ -210,7 +210,8 @@ class Desk:
             place: "\n".join(text for text in found if text not in before[place])
             for place, found in after.items()
         }
-        self._tidy()
+        if tidy:
+            self._tidy()
         return fresh
 
     def _thread(self, then: str) -> str:
@@ -307,6 +308,25 @@ WHERE: dict[Place, tuple[str, tuple[str, ...]]] = {
     "direct": ("direct", ("card",)), "silence": ("", ("card", "private", "thread", "direct", "mark")),
 }  # fmt: skip
 MARKS = {"nod": "ok_hand", "wave": "wave"}
+
+
+def test_the_fourth_sentence_that_is_not_understood_is_answered_by_a_form(desk: Desk) -> None:
+    """Row 80: the last one. What is picked there is asked for in full, and becomes a plan."""
+    said = [Row(80, "/", f"{word} the gribble", "private") for word in ("flurb", "snark", "quux", "zorp")]
+    *first, fourth = (desk.hears(row, tidy=False) for row in said)
+    ann = desk.person("U0ANN")
+    ann.clicks("clarify")
+    desk.settle()
+    picked = ann.fills({"runbook": "Back up a database"})
+    desk.settle()
+    asked = ann.ephemerals()[-1]
+    desk._tidy()
+
+    assert not any("by form" in found["private"] for found in first)
+    assert "Let's do it by form." in fourth["private"]
+    assert "[Make a Plan]" in fourth["private"]
+    assert not picked.errors
+    assert "database" in asked
 
 
 @pytest.mark.parametrize("row", SAID, ids=lambda row: f"{row.number} {row.door} {row.words}"[:60])

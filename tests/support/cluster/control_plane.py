@@ -6,7 +6,6 @@ Not named after Kubernetes: pytest puts this folder on the path, where it would 
 import os
 import secrets
 import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import pytest
 import yaml
 
 from tests.support.cluster.fake_node import fake_node
+from tests.support.ports import ports
 from workers.practice.__main__ import Handler, Practice
 
 CONTROLLERS = "deployment,replicaset,endpoint,endpointslice,garbagecollector,namespace,serviceaccount"
@@ -45,7 +45,7 @@ def assets() -> Path:
 def control_plane(directory: Path) -> Iterator[Path]:
     """Start everything, yield the kubeconfig (contexts `admin` and `limited`), and end everything."""
     binaries = assets()
-    ports = free_ports(4)
+    peers, clients, api, manager = range(first := ports(4), first + 4)
     tokens = {"admin": secrets.token_hex(16), "limited": secrets.token_hex(16)}
     write_credentials(directory, tokens)
     with ExitStack() as stack:
@@ -53,11 +53,11 @@ def control_plane(directory: Path) -> Iterator[Path]:
         def start(*argv: str) -> None:
             stack.enter_context(running(binaries / argv[0], argv[1:], directory))
 
-        start("etcd", *etcd_arguments(ports[0], ports[1]))
-        start("kube-apiserver", *apiserver_arguments(ports[0], ports[2]))
-        until(lambda: ready(ports[2], directory, tokens["admin"]), "the API server is ready")
-        kubeconfig = write_kubeconfig(directory, ports[2], tokens)
-        start("kube-controller-manager", *controller_arguments(kubeconfig, ports[3]))
+        start("etcd", *etcd_arguments(clients, peers))
+        start("kube-apiserver", *apiserver_arguments(clients, api))
+        until(lambda: ready(api, directory, tokens["admin"]), "the API server is ready")
+        kubeconfig = write_kubeconfig(directory, api, tokens)
+        start("kube-controller-manager", *controller_arguments(kubeconfig, manager))
         stack.enter_context(fake_node(kubeconfig, directory / "certs"))
         yield kubeconfig
 
@@ -168,14 +168,6 @@ def running(program: Path, arguments: tuple[str, ...], directory: Path) -> Itera
         finally:
             child.kill()
             child.wait()
-
-
-def free_ports(count: int) -> list[int]:
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(closing(socket.socket())) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
 
 
 def until(condition: Callable[[], Any], what: str, *, within: float = 60.0) -> Any:

@@ -13,7 +13,8 @@ import psycopg
 from bot.cli.supervise import Child
 from storage.clock import jump
 from tests.support.fakes import attempts, verbs
-from tests.support.monitor import free_port, get
+from tests.support.monitor import get
+from tests.support.ports import ports
 from tests.support.postgres import fresh_database
 from tests.support.world import World, effects, hold, with_witness
 
@@ -26,7 +27,7 @@ def cluster(server: str, home: Path, carrier: str) -> Iterator[World]:
     world = with_witness(home, database_url=fresh_database(server))
     world.use({"SIGNOFF_CARRIER": carrier})
     bot = child(world, "bot")
-    bot.env = {**bot.env, "SIGNOFF_HEALTH_PORT": str(free_port())}
+    bot.env = {**bot.env, "SIGNOFF_HEALTH_PORT": str(ports())}
     with world:
         yield world
 

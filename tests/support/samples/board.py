@@ -103,10 +103,11 @@ class Board:
 
     def moved(self, watch: Watch) -> None:
         """What the listening thread of the process does after a commit."""
-        spread(self.server.hub, watch.moved(), self.picks)
+        spread(self.server.hub, watch.moved(), self.picks, watch.store.lines_of)
 
-    def picks(self, user: str, plans: Any) -> list[int]:
-        return self.server.scopes.of(self.people.actor(user)).plans([*plans])
+    def picks(self, user: str, lines: Any) -> list[int]:
+        scope = self.server.scopes.of(self.people.actor(user))
+        return [line.id for line in scope.pick(lines, lambda line: line.id)]
 
 
 def url_of(store: Store) -> str:

@@ -39,7 +39,7 @@ def again(params: BackupParams, data: BackupReport) -> Report[BackupReport]:
 
 def _outcome(params: BackupParams, data: BackupReport) -> str:
     change = _change(data)
-    size = human(data.bytes) + (f" ({change:+.0f} % against the last)" if change is not None else "")
+    size = human(data.bytes) + (f" ({_beside(change)} the last)" if change is not None else "")
     rows = f" with {plural(data.rows, 'row')}" if data.rows is not None else ""
     tables = plural(data.tables, "table")
     what = f"{params.database} backed up{KINDS[params.backup_type]}"
@@ -120,3 +120,7 @@ def plural(number: int, word: str) -> str:
 def cut(names: list[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return ", ".join(names[:SHOWN]) + more
+
+
+def _beside(change: float) -> str:
+    return f"{change:+.0f} % against" if abs(change) >= 0.5 else "as large as"

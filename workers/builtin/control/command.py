@@ -148,8 +148,8 @@ class SoFar:
         """Only what is new: a silent command costs a word every ten seconds, then one a minute."""
         passed = self._steady() - self._began
         long = f"{passed // 10 * 10:.0f} s" if passed < 60 else f"{passed // 60:.0f} min"
-        text = f"{long}: {self._line}" if self._line else long
-        if text != self._told and (self._line or passed >= 10):
+        text = ": ".join(filter(None, [long if passed >= 10 else "", self._line]))
+        if text != self._told:
             self._told = text
             self._ctx.progress(text)
 

@@ -13,7 +13,8 @@ const TABLE = {
   arrow_up: "⬆️", arrow_down: "⬇️", leftwards_arrow_with_hook: "↩️", arrows_counterclockwise: "🔄", repeat: "🔁", rewind: "⏪",
   fast_forward: "⏩", pause_button: "⏸️", double_vertical_bar: "⏸️", stop_button: "⏹️", arrow_forward: "▶️", skip: "⏭️",
   black_right_pointing_double_triangle_with_vertical_bar: "⏭️", question: "❓", grey_question: "❔", exclamation: "❗",
-  information_source: "ℹ️", red_circle: "🔴", large_yellow_circle: "🟡", large_green_circle: "🟢", large_blue_circle: "🔵",
+  information_source: "ℹ️", heavy_minus_sign: "➖", scissors: "✂️", checkered_flag: "🏁", twisted_rightwards_arrows: "🔀",
+  ballot_box_with_check: "☑️", bookmark: "🔖", anchor: "⚓", red_circle: "🔴", large_yellow_circle: "🟡", large_green_circle: "🟢", large_blue_circle: "🔵",
   white_circle: "⚪", black_circle: "⚫", large_orange_circle: "🟠", shield: "🛡️", construction: "🚧", test_tube: "🧪",
   broom: "🧹", wastebasket: "🗑️", moon: "🌙", crescent_moon: "🌙", sunny: "☀️", coffee: "☕", slightly_smiling_face: "🙂",
 };
@@ -23,6 +24,7 @@ const DRAWN = {
   "✅": ["check", "good boxed"], "✔️": ["check", "good"], "❌": ["cross", "bad"], "⚠️": ["warn", "warn"], "⚠": ["warn", "warn"],
   "🚨": ["warn", "bad"], "⛔": ["stop", "bad"], "🚫": ["stop", "bad"], "🛑": ["stop", "bad"], "⏳": ["clock", ""], "⌛": ["clock", ""],
   "⏰": ["clock", ""], "🕐": ["clock", ""], "🕑": ["clock", ""], "🔒": ["lock", ""], "⏸️": ["pause", ""], "👀": ["eye", ""], "🔄": ["turn", ""], "🔁": ["turn", ""],
+  "✋": ["hand", "warn"], "➖": ["dash", ""],
 };
 const SIGN = new RegExp(`(${Object.keys(DRAWN).join("|")})`);
 

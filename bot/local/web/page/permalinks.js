@@ -1,5 +1,5 @@
 // Links to messages of this workspace: they lead there instead of out of the page.
-import { button } from "./dom.js";
+import { el } from "./dom.js";
 import { APP, dmOf, openChannel, openTab, openThread, store } from "./store.js";
 
 const PLACE = /^https:\/\/local\.slack\.com\/archives\/(\w+)\/p(\d+)(\d{6})(?:\?thread_ts=([\d.]+))?/;
@@ -8,7 +8,11 @@ export function inWorkspace(url, ...words) {
   const found = url.match(PLACE);
   if (!found) return null;
   const [, channel, seconds, micros, root] = found;
-  return button({ class: "linkish inline", testid: "permalink", onclick: () => go(channel, `${seconds}.${micros}`, root) }, ...words);
+  const follow = (event) => {
+    event.preventDefault();
+    go(channel, `${seconds}.${micros}`, root);
+  };
+  return el("a", { href: url, testid: "permalink", onclick: follow }, ...words);
 }
 
 function go(channel, ts, root) {

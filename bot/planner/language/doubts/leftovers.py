@@ -180,8 +180,17 @@ def risky(clause: Clause, index: int, vocabulary: Vocabulary, used: Collection[i
     word = clause.words[index]
     if word.kind == "emoji":
         return "negation" if negative(word, vocabulary) else ""
-    if word.kind in {"number", "percent", "clock", "date"}:
-        return "quantity" if word.kind in {"number", "percent"} else "time"
+    if word.kind in BY_KIND:
+        return BY_KIND[word.kind]
+    return _listed(clause, index, vocabulary) or _shaped(word)
+
+
+BY_KIND = {"number": "quantity", "percent": "quantity", "clock": "time", "date": "time"}
+
+
+def _listed(clause: Clause, index: int, vocabulary: Vocabulary) -> str:
+    """The class that the vocabulary gives a word, or the phrase that begins here."""
+    word = clause.words[index]
     for kind, known in vocabulary.risk.items():
         length = known.at(clause.words, index) or _inside(known.known, clause.words, index, clause.span)
         if word.text == "by" and length == 1 and not _measured(clause, index, vocabulary):
@@ -189,6 +198,11 @@ def risky(clause: Clause, index: int, vocabulary: Vocabulary, used: Collection[i
         plainly = word.bare in vocabulary.small and kind == "comparison" and word.bare != "by"
         if length and (length > 1 or not plainly):
             return kind
+    return ""
+
+
+def _shaped(word: Word) -> str:
+    """The class that shows in a word's own shape: “EST”, “slowly”, “tomorrow-ish”, “3x”."""
     if zone_alone(word):
         return "time"
     if word.text.endswith("ly") and word.text not in ADVERBS and len(word.text) > 4:

@@ -66,36 +66,41 @@ def refused(sentence: Sentence, found: Sequence[Understood | None], world: World
 
 def _told(sentence: Sentence, one: Understood) -> bool:
     """“We restarted checkout”, “deploying v2.3 broke logins”: said of what was, not of what shall be."""
-    if not one.intent.changes and not one.question and one.form == "noun":
-        led = {sentence.words[i - 1].text for i in one.claimed if i > one.part.span.start}
-        return bool(led & {"was", "were"}) and not one.intent.trouble
-    if not one.intent.changes or one.question:
+    if one.question:
         return False
+    if not one.intent.changes:
+        return one.form == "noun" and _look_told(sentence, one)
+    if one.form == "base":
+        return _was(sentence, one)
     before = [sentence.words[i].text for i in range(one.part.span.start, one.core)]
-    inside = {sentence.words[i].text for i in one.part.span if i not in one.claimed}
-    if one.form == "base" and _was(sentence, one):
-        return True
-    if one.form == "ed" and before[-1:] and sentence.roles.get(one.core - 1) == "polite":
-        return False  # “I'd appreciate it if you restarted …”
-    if (
-        one.form == "ed"
-        and before[-1:]
-        and before[-1] in {"have", "has", "had", "i", "we", "they", "already"}
-    ):
-        return True
     if one.form == "ed":
-        return not ({*before} & PASSIVE) or bool(
-            {*before} & {"was", "were", "been", "has", "had"} and "to" not in before
-        )
+        return _done(sentence, one, before)
+    inside = {sentence.words[i].text for i in one.part.span if i not in one.claimed}
     if one.form == "ing":
-        return not {"mind", "start", "begin", "suggest", "consider", "about"} & {*before} and (
-            not before or bool(inside & ENDED)
-        )
-    if one.form == "noun":
-        return bool({sentence.words[i].text for i in range(one.verb, one.part.span.stop)} & ENDED) and not {
-            *before
-        } & {"need", "needs", "want", "like"}
-    return False
+        return not {*before} & STARTING and (not before or bool(inside & ENDED))
+    after = {sentence.words[i].text for i in range(one.verb, one.part.span.stop)}
+    return one.form == "noun" and bool(after & ENDED) and not {*before} & WANTING
+
+
+STARTING = frozenset({"mind", "start", "begin", "suggest", "consider", "about"})
+WANTING = frozenset({"need", "needs", "want", "like"})
+DID = frozenset({"have", "has", "had", "i", "we", "they", "already"})
+
+
+def _look_told(sentence: Sentence, one: Understood) -> bool:
+    """“The status was …”: what was seen, unless it is trouble."""
+    led = {sentence.words[i - 1].text for i in one.claimed if i > one.part.span.start}
+    return bool(led & {"was", "were"}) and not one.intent.trouble
+
+
+def _done(sentence: Sentence, one: Understood, before: Sequence[str]) -> bool:
+    """“We restarted …”, but not “I want … restarted” nor “I'd appreciate it if you restarted …”."""
+    if before and sentence.roles.get(one.core - 1) == "polite":
+        return False
+    if before and before[-1] in DID:
+        return True
+    was = {*before} & {"was", "were", "been", "has", "had"} and "to" not in before
+    return not ({*before} & PASSIVE) or bool(was)
 
 
 def _was(sentence: Sentence, one: Understood) -> bool:

@@ -48,8 +48,8 @@ MODAL = frozenset(
     for who in ("you", "u", "someone", "somebody", "anyone", "anybody", "one", "any", "y'all", "sb", "smb")
 ) | frozenset(
     split(
-        "can we, could we, would we, might we, might i, can i, could i, may i, let's, would it, is it, you could, "
-        "any chance, be able, who can"
+        "can we, could we, would we, might we, might i, can i, could i, may i, let's, would it, is it, "
+        "you could, any chance, be able, who can"
     )
 )
 
@@ -75,7 +75,8 @@ def asks_something(sentence: Sentence, part: Part, parts: Sequence[Part], world:
 
 KNOWING = frozenset(
     split(
-        "know, knows, tell, wonder, wondering, curious, see, explain, clarify, understand, remember, learn, sure"
+        "know, knows, tell, wonder, wondering, curious, see, explain, clarify, understand, remember, "
+        "learn, sure"
     )
 )
 INDIRECT = frozenset(split("what, what's, which, how, how's, when, where, who, whether, if"))
@@ -86,6 +87,8 @@ def _wants_to_know(sentence: Sentence, words: Sequence[int]) -> bool:
     for place, index in enumerate(words[:-1]):
         if sentence.roles.get(index) in {"name", "value"}:
             return False
+        if sentence.roles.get(index) == "polite":
+            continue  # “I was wondering whether you could …”
         follow = [sentence.words[i].text for i in words[place + 1 : place + 4]]
         follow = [text for text in follow if text not in {"me", "us", "out"}]
         if sentence.words[index].text in KNOWING and follow and follow[0] in INDIRECT:

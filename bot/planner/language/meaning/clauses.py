@@ -57,19 +57,25 @@ SKIP = frozenset(
 )
 THAT = (
     r"(?:they|these|those|it|that|this|all|all of (?:them|that|it)|everything|both|nothing breaks|"
-    r"(?:the |all |that |this |all the )?(?:\w+ )?(?:tests?|suite|check|checks|backup|copy|run|dump|snapshot|result|results))"
+    r"(?:the |all |that |this |all the )?(?:\w+ )?(?:tests?|suite|check|checks|backup|copy|run|dump|snapshot"
+    r"|result|results))"
 )
 WENT = (
-    r"(?:pass(?:es|ed)?|succeeds?|succeeded|works?(?: out)?|worked(?: out)?|goes? well|went well|goes? through|went through|"
+    r"(?:pass(?:es|ed)?|succeeds?|succeeded|works?(?: out)?|worked(?: out)?|goes? well|went well"
+    r"|goes? through|went through|"
     r"completes?|completed|finish(?:es|ed)?|looks? (?:all )?(?:good|fine|ok|okay|green)|pasan|funcionan|"
-    r"(?:(?:is|are|was|were|comes?(?: back| out| up)?|came(?: back| out| up)?|turns?(?: out)?|stays?|runs?) )?(?:all )?"
-    r"(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete|clean|passing|in place|there)|"
+    r"(?:(?:is|are|was|were|comes?(?: back| out| up)?|came(?: back| out| up)?|turns?(?: out)?|stays?"
+    r"|runs?) )?(?:all )?"
+    r"(?:green|ok|okay|fine|good|successful|done|through|happy|finished|complete|clean|passing|in place"
+    r"|there)|"
     r"(?:have|has) (?:all )?(?:passed|succeeded|finished|completed|worked|run|gone through|gone well))"
 )
 PASSING = re.compile(
-    r"(?:(?:and|,|but|then|only) )*(?:if|once|when|after|as soon as|provided(?: that)?|assuming(?: that)?|as long as|"
+    r"(?:(?:and|,|but|then|only) )*(?:if|once|when|after|as soon as|provided(?: that)?|assuming(?: that)?"
+    r"|as long as|"
     rf"given(?: that)?|sobald|falls|wenn|si|cuando) (?:(?:all |both )?{THAT}(?:'re|'s|'ve)? (?:all )?{WENT}"
-    r"|green|successful|ok|okay|done|that works|passing|erfolgreich|all good|all green|all is well|all goes well)(?: ,)?(?= |$)"
+    r"|green|successful|ok|okay|done|that works|passing|erfolgreich|all good|all green|all is well"
+    r"|all goes well)(?: ,)?(?= |$)"
     r"|(?:and )?(?:on success|upon success|followed by|after that|after this|once done|when done|"
     r"as well as|and after that|and afterwards)(?= |$)"
 )
@@ -129,7 +135,7 @@ def split(
     for index, word in enumerate(words):
         if len(parts) >= MOST:
             break
-        if word.kind == "mark" and word.text in ENDS and roles.get(index) != "time":
+        if word.kind == "mark" and _ends(words, index, roles):
             parts.append(Part(range(start, index), strong, word.text))
             start = index + 1
             strong = start in linked or (start < len(words) and words[start].text in STRONG)
@@ -139,6 +145,19 @@ def split(
     parts.append(Part(range(start, len(words)), strong))
     kept = [part for part in parts if any(words[i].kind != "mark" for i in part.span)]
     return [_bound_back(words, part, kept[n - 1] if n else None, linked) for n, part in enumerate(kept)]
+
+
+WRAPS = frozenset({"to", "in", "on", "at", "with", "for", "from", "using", "into", "of", "by"})
+
+
+def _ends(words: Sequence[Word], index: int, roles: Mapping[int, str]) -> bool:
+    """Whether a mark ends a sentence; a line's end does, unless the next line only goes on with it."""
+    if words[index].text not in ENDS or roles.get(index) == "time":
+        return False
+    after = words[index + 1].text if index + 1 < len(words) else ""
+    keyed = [word.text for word in words[index + 2 : index + 3]] == [":"]  # “Version: 3.0.5”
+    wrapped = roles.get(index + 1) in {"name", "value", "time"} or after in WRAPS or keyed
+    return not (words[index].text == "\n" and wrapped)
 
 
 def _bound_back(words: Sequence[Word], part: Part, before: Part | None, linked: Collection[int]) -> Part:

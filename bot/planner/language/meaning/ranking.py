@@ -107,6 +107,8 @@ def rank(sentence: Sentence, part: Part, question: bool, world: World) -> list[R
     spoken = [hit for hit in spoken if question or not _asking_phrase(sentence, hit)]
     spoken = [hit for hit in spoken if not _plural(hit, world)]
     ours = [hit for hit in spoken if not all(sentence.roles.get(i) == "reason" for i in hit.claimed)]
+    if question and _who(sentence, part):
+        ours = [hit for hit in ours if hit.role == "loose"]
     if _spoken_of(sentence, part) or any(_reported(sentence, part, hit, question) for hit in ours):
         return []
     for key in dict.fromkeys([*(hit.intent for hit in ours), *_by_name(sentence, part, world)]):
@@ -117,9 +119,18 @@ def rank(sentence: Sentence, part: Part, question: bool, world: World) -> list[R
             sentence, part, intent, [hit for hit in ours if hit.intent == key][:MOST], question, world
         ):
             made.append(one)
-    if not question and any(_plainly_changes(sentence, part, hit, world) for hit in ours):
+    proposed = question and any(_proposed(sentence, part, hit, world) for hit in here)
+    if proposed or (not question and any(_plainly_changes(sentence, part, hit, world) for hit in ours)):
         made = [one for one in made if not _only_looks(one)]
-    return sorted(made, key=lambda one: (-one[1], one[0].id))
+    asked = [one for one in made if question and one[1] >= FLOOR and not _lacks(one)]
+    return sorted(asked or made, key=lambda one: (-one[1], one[0].id))
+
+
+def _lacks(one: Ranked) -> bool:
+    """Whether a question would have to be answered with one: “which service?”."""
+    intent, *_, facts = one
+    targets = (name for name in intent.needs() if intent.slots[name].inventory not in {"", ENVIRONMENTS})
+    return any(name not in facts.values for name in targets)
 
 
 def _plural(hit: Hit, world: World) -> bool:
@@ -130,7 +141,8 @@ def _plural(hit: Hit, world: World) -> bool:
 def _asking_phrase(sentence: Sentence, hit: Hit) -> bool:
     """“was … deployed”: only a question says that; “checkout was deployed” tells it."""
     first = sentence.words[hit.start].text
-    return hit.role == "verb" and hit.size > 1 and first in {"is", "was", "were", "has", "have", "are", "did"}
+    said = hit.role == "verb" and hit.size > 1 and sentence.roles.get(hit.start) != "polite"
+    return said and first in {"is", "was", "were", "has", "have", "are", "did"}
 
 
 def _only_looks(one: Ranked) -> bool:
@@ -142,6 +154,20 @@ def _plainly_changes(sentence: Sentence, part: Part, hit: Hit, world: World) -> 
     """“have the pods restarted”: a verb of a change, told or passive, is more than a noun of a read."""
     verb = hit.role == "verb" and (hit.form == "base" or _passive(sentence, part, hit))
     return verb and world.grammar.intents[hit.intent].changes
+
+
+def _proposed(sentence: Sentence, part: Part, hit: Hit, world: World) -> bool:
+    """“is it ok to deploy …?”: asks about a change, and not how something stands."""
+    before = sentence.words[hit.start - 1].text if hit.start > part.span.start else ""
+    leads = {"with", "of", "about", "for", "by"} if hit.form == "ing" else {*PRONOUNS, "to", "i'd", "we'd"}
+    verb = hit.role == "verb" and hit.form in {"base", "ing"} and before in leads
+    return verb and world.grammar.intents[hit.intent].changes
+
+
+def _who(sentence: Sentence, part: Part) -> bool:
+    """“who is on call for auth-service?”: no state of a thing answers it."""
+    said = (sentence.words[i].text for i in part.span if sentence.words[i].kind == "word")
+    return next(said, "") in {"who", "who's", "whose", "whom", "wer", "wessen", "quién", "quien"}
 
 
 def nounlike(sentence: Sentence, hit: Hit) -> bool:
@@ -168,10 +194,14 @@ SPOKEN_OF = re.compile(
 )
 
 
+SUPPOSED = re.compile(r"(?:.* )?(?:what (?:would|should|will|could)|what'd|happens?|what) (?:.* )?if\b")
+
+
 def _spoken_of(sentence: Sentence, part: Part) -> bool:
-    """“should we …”, “why did you …”, “we did …”: nothing of it is a wish."""
+    """“should we …”, “why did you …”, “what would you do if …?”: nothing of it is a wish."""
     said = [sentence.words[i].text for i in part.span if sentence.roles.get(i) != "polite"]
-    return bool(SPOKEN_OF.match(" ".join(said[:4])))
+    supposed = SUPPOSED.match(" ".join(sentence.words[i].text for i in part.span))
+    return bool(supposed or SPOKEN_OF.match(" ".join(said[:4])))
 
 
 def _reported(sentence: Sentence, part: Part, hit: Hit, question: bool) -> bool:
@@ -340,6 +370,9 @@ def _passive(sentence: Sentence, part: Part, hit: Hit) -> bool:
     )
 
 
+MOVES = frozenset({"change", "set", "bring", "put"})  # what is there: only a number is set that way
+
+
 def _light(
     sentence: Sentence, part: Part, hit: Hit, intent: Intent, question: bool, world: World
 ) -> frozenset[int]:
@@ -354,7 +387,8 @@ def _light(
             continue
         works = intent.changes or not intent.asks.looks
         length = (known if works else asking).at(sentence.words, index)
-        if length and sentence.words[index].text not in IT:
+        moves = sentence.words[index].text in MOVES and not any(slot.number for slot in intent.slots.values())
+        if length and not moves and sentence.words[index].text not in IT:
             found |= {*range(index, index + length)}
     return frozenset(found)
 

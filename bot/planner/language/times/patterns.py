@@ -3,7 +3,8 @@
 CLOCK = r"(?:\d{1,2}(?::\d{2})?(?:am|pm)|\d{1,2}:\d{2}z?|noon|midnight)"
 SPOKEN = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 HALF = (
-    rf"(?:(?:half past|quarter past|quarter to) (?:\d{{1,2}}(?:am|pm)|(?:{SPOKEN}) (?:am|pm))|(?:{SPOKEN}) (?:am|pm)|"
+    rf"(?:(?:half past|quarter past|quarter to) (?:\d{{1,2}}(?:am|pm)|(?:{SPOKEN}) (?:am|pm))"
+    rf"|(?:{SPOKEN}) (?:am|pm)|"
     r"\d{1,2} in the (?:morning|afternoon|evening)|\d{1,2} at night|\d{1,2} o'clock(?: in the "
     r"(?:morning|afternoon|evening))?)"
 )
@@ -11,7 +12,8 @@ UHR = (
     r"(?:\d{1,2}(?::\d{2})? uhr|\d{1,2} de la (?:mañana|manana|tarde|noche|madrugada)|(?:mediodía|"
     r"mediodia|medianoche|mitternacht|mittag))"
 )
-HOUR = rf"(?:{CLOCK}|{HALF}|{UHR})"
+MILITARY = r"(?:[01]\d|2[0-3])[0-5]\d(?= zone\d)"  # “0300 UTC”
+HOUR = rf"(?:{CLOCK}|{HALF}|{UHR}|{MILITARY})"
 NUMBERED = r"\d{1,2}"
 WEEKDAYS = {
     "monday": "mon|monday|mondays|montag|montags|lunes",

@@ -18,7 +18,8 @@ def windows(names: Sequence[str]) -> Found:
         rf"(?<!\S)(?:{lead}(?:(?P<name>{listed}) (?:maintenance )?(?:window|wartungsfenster)"
         rf"|(?:(?:maintenance|change|deploy|deployment|release) )?window(?: (?P<named>{listed}))?"
         rf"|wartungsfenster|ventana(?: de mantenimiento)?(?: (?P<es>{listed}))?)"
-        rf"|(?:in|during|within) the (?P<bare>{listed}))(?: (?:opens|starts|begins|is open|has opened))?(?= |$)"
+        rf"|(?:in|during|within) the (?P<bare>{listed}))(?: (?:opens|starts|begins|is open|has opened))?(?= "
+        rf"|$)"
     )
 
     def found(line: str) -> list[tuple[re.Match[str], Time]]:

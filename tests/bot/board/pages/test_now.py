@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from bot.board.html import Safe
 from bot.board.pages.figures import FiguresFacts, figures_page
+from bot.board.pages.fleet import FleetFacts, Holding, fleet_page, problems
 from bot.board.pages.journal import Asked, JournalFacts, journal_page
 from bot.board.pages.now import NowFacts, Vital, now_page, sorted_out
 from bot.board.pages.plan import ApprovalFacts, AttemptFacts, PlanFacts, RevisionFacts, plan_page
 from bot.board.pages.plans import PlansFacts, plans_page
-from bot.board.pages.processes import Holding, ProcessesFacts, problems, processes_page
 from bot.board.pages.report import Entry, ReportFacts, report_csv, report_page
 from bot.board.pages.tonight import Held, TonightFacts, free, tonight_page
 from bot.board.parts.lanes import Scale
@@ -95,9 +95,7 @@ def pages(text: str) -> Iterator[Safe]:
     yield figures_page(FiguresFacts(sums, 30, NOW, {(text, text): Span(1, 2, 5, 1)}, [(text, 1, 1.0)]), tell)
     process = Process(name=text, kind="workers", release=text, started_at=NOW, seen_at=NOW)
     stop = Stop(scope=text, reason=text, by=text, since=NOW)
-    yield processes_page(
-        ProcessesFacts([process], {}, [stop], [Holding(text, 1, NOW, unknown=True)], vitals), tell
-    )
+    yield fleet_page(FleetFacts([process], {}, [stop], [Holding(text, 1, NOW, unknown=True)], vitals), tell)
     yield journal_page(
         JournalFacts([event], Asked(text, text, text, text, text, text), 7, verdict=text), tell
     )
@@ -114,7 +112,7 @@ def pages(text: str) -> Iterator[Safe]:
         text,
         1,
         text,
-        ((text, NOW, text),),
+        ((text, NOW, text, 1, text),),
         text,
         (text,),
         NOW,
@@ -237,7 +235,7 @@ def test_a_process_that_is_gone_with_steps_in_hand_is_a_problem():
         name="workers-b", kind="workers", release="1", started_at=NOW, seen_at=NOW - timedelta(minutes=5)
     )
     alive = replace_seen(gone)
-    facts = ProcessesFacts([gone, alive], {"workers-b": 2}, [], [], [])
+    facts = FleetFacts([gone, alive], {"workers-b": 2}, [], [], [])
 
     assert [word for _, word, _, _ in problems(facts, NOW)] == ["Gone"]
     assert [word for _, word, _, _ in problems(replace(facts, processes=[gone], running={}), NOW)] == [

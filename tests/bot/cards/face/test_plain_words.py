@@ -8,11 +8,14 @@ import pytest
 from bot.cards.about_plan import tell
 from bot.cards.card import body, card, unready
 from bot.cards.escalation import means, takeover_form
+from bot.cards.thread import message
 from storage.contract.capability import Check
-from storage.contract.report import AnyReport
+from storage.contract.report import CHECKPOINT, AnyReport
 from storage.contract.spec import Schedule
 from storage.contract.states import PlanState, StepState
-from storage.reading.plan_view import StepView
+from storage.database.tables import Event
+from storage.reading.plan_view import PlanView, StepView
+from storage.settling.questions import PASSED, UNSTARTED
 from tests.support.fakes import DEPLOY, NOW, READ, contract, step
 from tests.support.samples.cards import plan_view
 
@@ -38,7 +41,7 @@ def test_a_report_that_says_how_long_it_took_is_not_told_again_how_long():
 
 
 def test_of_a_step_that_went_well_the_card_says_the_main_thing():
-    assert told(well(said=LONG)).endswith("auth_prod backed up: 147.5 kB, 2 tables with 4000 rows · 1.0 s")
+    assert told(well(said=LONG)).endswith("auth_prod backed up: 147.5 kB, 2 tables with 4000 rows · 1 s")
 
 
 def test_a_countdown_stands_once_and_an_end_of_the_same_day_without_the_day():
@@ -62,6 +65,55 @@ def test_a_plan_that_failed_before_it_changed_anything_says_so():
     assert "Step 1 failed. Nothing was changed." in untouched
     assert untouched.count("not run") == 1
     assert "Nothing was changed" not in touched
+
+
+def test_what_is_true_after_a_rollback_stands_before_how_it_went():
+    bad = StepView(GO, state=StepState.failed, report=AnyReport.failed("pods crash"), **SECOND)
+    report = AnyReport.ok("a stays at v1", {})
+    undone = StepView(step("back", DEPLOY), state=StepState.succeeded, undo=True, report=report, **SECOND)
+    over = {"state": PlanState.done, "outcome": "rolled_back", "reason": "rolled back"}
+    shown = told(well(LOOK), bad, undone, **over)
+
+    assert shown.split("\n")[1] == "Step 2 failed. Now: a stays at v1."
+    assert shown.count("a stays at v1") == 1
+
+
+def test_an_only_step_is_not_counted_and_an_ending_says_why_once():
+    bad = StepView(LOOK, state=StepState.failed, report=AnyReport.failed("2 tests failed"), **SECOND)
+    alone = told(bad, state=PlanState.done, outcome="failed", reason="step look failed")
+    late = told(StepView(GO), state=PlanState.expired, reason="nobody decided in time")
+
+    assert "Step 1" not in alone
+    assert late.count("nobody decided") == 1
+
+
+def test_a_gate_that_waits_is_no_failure_and_asks_once():
+    asked = "Does the dashboard look right?"
+    report = AnyReport.failed(asked, {CHECKPOINT: True})
+    gate = StepView(LOOK, state=StepState.failed, report=report, choices=("confirm", "abort"), **SECOND)
+    says = {(READ.worker, READ.action): contract(READ.action, says=f"*Ask:* {asked}")}
+    view = plan_view(gate, StepView(GO), state=PlanState.stalled, reason="step look failed", contracts=says)
+
+    assert "failed" not in "\n".join(body(view, NOW))
+    assert said_of(view, "look", asked, asks=True).count(asked) == 1
+
+
+def test_a_missed_time_is_said_as_one():
+    planned = Schedule(at="3am", not_before=NOW, not_after=NOW + timedelta(hours=2), zone="UTC")
+    report, offered = AnyReport.failed(f"{UNSTARTED}{PASSED}"), ("next", "time", "abort")
+    late = StepView(step("go", DEPLOY, schedule=planned), StepState.failed, report=report, choices=offered)
+    said = said_of(plan_view(late, state=PlanState.stalled), "go", report.summary)
+    moved = said_of(plan_view(replace(late, choices=()), state=PlanState.approved), "go", PASSED)
+
+    assert "*Deploy a missed its time*" in moved
+    assert f"*Deploy a missed its time* ({NOW:%a %H:%M} UTC, until" in said
+    assert "failed" not in said
+
+
+def said_of(view: PlanView, key: str, summary: str, **data: object) -> str:
+    given = {"step": key, "summary": summary, **data}
+    event = Event(plan_id=1, seq=3, at=NOW, verb="fail", actor="w", data=given, prev="", hash="")
+    return message("outcome", view, event, NOW)[0]
 
 
 @pytest.mark.parametrize(

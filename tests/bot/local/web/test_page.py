@@ -13,6 +13,7 @@ from bot.local.server import LocalSlack
 from bot.local.shapes import Control
 from tests.support.browser import visit
 from tests.support.local_kit import ANN, BOB, answering, plain
+from tests.support.ports import ports
 
 pytestmark = pytest.mark.browser
 
@@ -223,14 +224,14 @@ def test_a_switch_of_the_demo_says_what_it_did(page: Page) -> None:
 
 
 def test_the_page_finds_its_way_back_after_a_restart(browser: Browser) -> None:
-    parts: dict[str, Any] = {"members": [ANN], "token": "same"}
+    parts: dict[str, Any] = {"members": [ANN], "token": "same", "port": ports()}
     first = LocalSlack(**parts).start()
     page = browser.new_page()
     page.goto(first.page_url)
     expect(page.get_by_test_id("no-bot")).to_be_visible()
     first.stop()
     expect(page.get_by_test_id("reconnecting")).to_be_visible()
-    with LocalSlack(port=first.port, **parts) as second:
+    with LocalSlack(**parts) as second:
         second.client().person("U0ANN").says("still here")
         expect(page.get_by_test_id("message")).to_contain_text("still here")
         page.close()

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from bot.planner.model.claude import Claude, connect
+from bot.planner.model.calls import connect
+from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES, ModelUnavailable, Usage
 from bot.planner.model.wire import Asked, Declined
 from bot.planner.runbooks.book import Planned

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bot.planner.model import prompt, wire
-from bot.planner.model.claude import connect
+from bot.planner.model.calls import connect
 from bot.planner.model.usage import (
     ModelFailed,
     ModelInvalid,

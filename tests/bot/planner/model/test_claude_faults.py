@@ -1,9 +1,7 @@
 """An API that is busy, broken, slow or gone: a sentence in time, and what was spent is booked."""
 
-import socket
 import time
 from collections.abc import Callable
-from contextlib import closing
 from threading import current_thread
 
 import pytest
@@ -12,6 +10,7 @@ from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES, ModelOverloaded
 from bot.planner.runbooks.book import Planned
 from tests.support.fake_model import GOOD, KEY, MODEL, Reply, fails, says
+from tests.support.ports import ports
 
 pytestmark = pytest.mark.model
 
@@ -128,10 +127,7 @@ def test_a_connection_that_always_drops_is_a_sentence(desk):
 
 
 def test_an_address_where_nobody_listens_is_a_sentence(desk):
-    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
-        port = taken.getsockname()[1]
-
-    asked = desk(says(GOOD), url=f"http://127.0.0.1:{port}", retries=0)
+    asked = desk(says(GOOD), url=f"http://127.0.0.1:{ports()}", retries=0)
 
     assert "cannot be reached" in asked.fails()
 

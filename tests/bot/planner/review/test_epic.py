@@ -1,6 +1,7 @@
 """An epic by rule: what is added under the mandate, and what is put before people."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ def test_to_integrate_and_push_is_asked_with_what_is_missing_said() -> None:
     assert ruling.spec is not None
     assert [step.id for step in ruling.spec.steps[5:]] == ["integrate", "push"]
     assert ruling.spec.find("integrate").parameters["items"] == [0, 2]
-    assert not ruling.spec.continues
+    assert ruling.spec.continues
     assert "change-1 is not there" in decision.reason
 
 
@@ -115,6 +116,28 @@ def test_a_flagged_draft_is_integrated_by_itself_behind_a_question() -> None:
     assert ruling.spec.find("integrate-1").parameters["items"] == [1]
     assert "ask-1" in ruling.spec.find("integrate-1").depends_on
     assert ruling.spec.find("ask-1").depends_on == ("push",)
+
+
+def test_flagged_drafts_are_asked_about_each_for_itself() -> None:
+    now = drafted([[], [], []], **{"change-0": GREEN, "change-1": FLAGGED, "change-2": FLAGGED})
+    _, ruling = next_move(now, [], CATALOGUE)
+    assert ruling.spec is not None
+    assert {ruling.spec.find(f"ask-{n}").depends_on for n in (1, 2)} == {("push",)}
+
+
+def test_when_all_is_decided_the_end_is_told_without_a_question() -> None:
+    now = drafted([[], []], **{"change-0": GREEN, "change-1": FLAGGED})
+    _, ruling = next_move(now, [], CATALOGUE)
+    assert ruling.spec is not None
+    later = {step.id: done(step) for step in ruling.spec.steps if step.id not in now.steps}
+    later["ask-1"] = replace(done(ruling.spec.find("ask-1"), StepState.failed), choice="continue")
+    for key in ("integrate-1", "push-1"):
+        later[key] = StepView(ruling.spec.find(key), state=StepState.skipped)
+    over = Progress(ruling.spec, ruling.spec, dict(now.steps) | later)
+    decision, ruling = next_move(over, [], CATALOGUE)
+    assert (decision.verb, ruling.way) == ("amend", "takes_effect")
+    assert ruling.spec is not None
+    assert (ruling.spec.steps[-1].id, ruling.spec.continues) == ("conclude", False)
     assert "“two”" in str(ruling.spec.find("ask-1").parameters["question"])
 
 

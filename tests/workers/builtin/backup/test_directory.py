@@ -190,7 +190,7 @@ def test_a_backup_of_quite_another_size_is_worth_a_look(shop: dict[str, Any], tm
     less = back_up(shop, context(tmp_path, "three", later=2), **orders)
 
     assert same.recommendations == ()
-    assert "(+0 % against the last)" in same.summary
+    assert "(as large as the last)" in same.summary
     assert less.recommendations[0].startswith("shop: -9")
     assert less.recommendations[0].endswith(" % in size against the last backup. Look why.")
 

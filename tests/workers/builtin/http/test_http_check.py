@@ -3,7 +3,6 @@
 import gzip
 import os
 import shutil
-import socket
 import subprocess
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ from pydantic import ValidationError
 
 from storage.contract.spec import holds
 from tests.support.loopback import SECRET, Page, Site, nowhere, serving
+from tests.support.ports import ports
 from tests.support.scratch import context
 from workers.base import Permanent, Transient
 from workers.builtin.http.http_check import CheckParams, HttpCheck, WaitParams
@@ -160,11 +160,8 @@ def test_a_path_that_could_lead_elsewhere_is_refused(path: str) -> None:
 
 
 def test_a_closed_port_is_worth_another_try(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-
     with pytest.raises(Transient, match="auth-prod did not answer: connection refused"):
-        ask(tmp_path, f"http://127.0.0.1:{port}")
+        ask(tmp_path, f"http://127.0.0.1:{ports()}")
 
 
 def test_a_name_that_nobody_knows_is_worth_another_try(tmp_path: Path) -> None:

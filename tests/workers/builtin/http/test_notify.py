@@ -1,7 +1,6 @@
 """notify: one message, to an endpoint that takes messages, and no secret anywhere but on the wire."""
 
 import json
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 
 from tests.support.fakes import approve, messages, plan_spec, states, step, terms, work
 from tests.support.loopback import SECRET, Page, Site, nowhere, serving
+from tests.support.ports import ports
 from tests.support.scratch import context
 from tests.support.store import Store
 from workers.base import Permanent, Unsure
@@ -87,11 +87,8 @@ def test_an_endpoint_that_is_only_checked_takes_no_messages(site: Site, tmp_path
 
 
 def test_what_was_certainly_not_sent_is_said_so(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-
     with pytest.raises(Permanent, match=r"connection refused\. Nothing was sent"):
-        send(tmp_path, f"http://127.0.0.1:{port}")
+        send(tmp_path, f"http://127.0.0.1:{ports()}")
 
 
 def test_a_redirect_is_not_followed(site: Site, tmp_path: Path) -> None:

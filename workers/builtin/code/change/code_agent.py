@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 from pydantic import BaseModel, Field
@@ -10,17 +11,21 @@ from pydantic import BaseModel, Field
 from workers.base import Context, Params, Permanent, Report, Transient, Worker, action, check
 from workers.builtin.code.change.loop import Loop
 from workers.builtin.code.change.port import Agent, Ended, Spent, Task
+from workers.builtin.code.change.sdk import Sdk
 from workers.builtin.code.ground import gate, subtasks
 from workers.builtin.code.ground.acceptance import Draft, Verdict, baseline, drafted, judge
-from workers.builtin.code.ground.git import Git
+from workers.builtin.code.ground.git import Change, Git
 from workers.builtin.code.ground.places import place_of
+from workers.builtin.code.ground.powers import own_modules
+from workers.builtin.code.ground.refs import draft_ref
 from workers.builtin.code.ground.repository import Entry, Repository, entry_of
 from workers.builtin.code.ground.rungs import Rungs
 from workers.builtin.code.ground.subtasks import MOST, Subtask, Work
 from workers.commands import box
+from workers.commands.leftovers import marks
 
 FIXES = 2  # rounds in the same conversation, after the tests were red
-DRIVERS: dict[str, Callable[[Task], Agent]] = {"loop": Loop}
+DRIVERS: dict[str, Callable[[Task], Agent]] = {"loop": Loop, "claude-agent-sdk": Sdk}
 
 
 class ChangeParams(Params):
@@ -84,14 +89,15 @@ class Job:
 
     def __init__(self, entry: Entry, work: Work, subtask: Subtask, ctx: Context) -> None:
         self.entry, self.work, self.subtask, self.ctx = entry, work, subtask, ctx
-        self.git, self.ref = Git(entry, ctx), f"refs/heads/signoff/{ctx.plan}/{ctx.step}"
-        self.rungs = Rungs(entry.pool, ctx.key, len(entry.models))
+        self.git, self.ref = Git(entry, ctx), draft_ref(ctx.plan, ctx.step)
+        self.rungs, self.judges = Rungs(entry.pool, ctx.plan, ctx.step, len(entry.models)), work.judges()
+        self.before = ""  # where the branch stood when this attempt began: a later one's is not overwritten
         self.model = self.rungs.model(entry.models)
         self.spent, self.rounds, self.incident = Spent(), 0, ""
 
     def made_before(self) -> Report[ChangeData] | None:
         """What an attempt committed that did not come to report it."""
-        tip = self.git.tip(self.ref) if (self.git.dir / "HEAD").exists() else ""
+        tip = self.before = self.git.tip(self.ref) if (self.git.dir / "HEAD").exists() else ""
         if not tip or self.git.trailer(tip, "Signoff-Key") != self.ctx.key:
             return None
         return self._report(tip, "it was committed before", self.git.trailer(tip, "Signoff-Model"))
@@ -101,11 +107,14 @@ class Job:
         self._baseline(home)
         self.git.put(base, place)
         agent = self._agent(home, place)
+        self.spent = agent.spent
         try:
-            ended, draft, verdict = self._rounds(agent, home, place)
+            with closing(agent):
+                ended, draft, verdict = self._rounds(agent, home, place)
         except Transient as error:
-            self.spent = agent.spent
             return self._failed(str(error), "api", kind="transient")
+        except Permanent as error:  # ours; what was spent until then is known
+            return self._failed(str(error), "ours", kind="permanent")
         if not verdict.green:
             return self._red(ended, verdict)
         commit = self._commit(draft)
@@ -126,11 +135,9 @@ class Job:
             self.ctx.progress,
             self.ctx.cancelled,
             time.monotonic,
+            self.judges,
+            marks(self.ctx.key),
         )
-        if self.entry.driver not in DRIVERS:
-            raise Permanent(
-                f"The driver {self.entry.driver} is not installed: pip install 'signoff[agents]'."
-            )
         return DRIVERS[self.entry.driver](task)
 
     def _rounds(self, agent: Agent, home: Path, place: Path) -> tuple[Ended, Draft, Verdict]:
@@ -142,7 +149,6 @@ class Job:
             self.rounds += 1
             ended = agent.say(f"Not done yet.\n{verdict.said}")
             draft, verdict = self._judged(home, place)
-        self.spent = agent.spent
         return ended, draft, verdict
 
     def _noticed(self, ended: Ended, verdict: Verdict) -> None:
@@ -151,7 +157,7 @@ class Job:
             self.incident = "red" if ended.why == "finished" else ended.why
 
     def _judged(self, home: Path, place: Path) -> tuple[Draft, Verdict]:
-        draft = drafted(self.git, self.work.base, place, self.subtask.paths)
+        draft = drafted(self.git, self.work.base, place, self.subtask.paths, self.judges)
         if draft.strays:
             return draft, Verdict(False, f"These are not yours to change: {', '.join(draft.strays[:10])}")
         if not draft.changes:
@@ -163,7 +169,7 @@ class Job:
 
     def _commit(self, draft: Draft) -> str:
         commit = self.git.commit(draft.tree, [self.work.base], self._message())
-        self.git.move(self.ref, commit, self.git.tip(self.ref))
+        self.git.move(self.ref, commit, self.before)
         return commit
 
     def _message(self) -> str:
@@ -203,7 +209,7 @@ class Job:
         added = [line[1:] for line in told if line.startswith("+") and not line.startswith("+++")]
         removed = sum(line.startswith("-") and not line.startswith("---") for line in told)
         added += ["\0binary"] if any(line.startswith("Binary files") for line in told) else []
-        flags = gate.flags(self.entry, found, added, self.subtask.paths)
+        flags = self._flags(commit, found, added)
         data = self._data(
             commit=commit,
             green=True,
@@ -220,6 +226,16 @@ class Job:
         return Report[ChangeData].ok(
             f"“{self.subtask.title}”: +{len(added)} −{removed} by {model}, its tests pass{held}", data
         )
+
+    def _flags(self, commit: str, found: Sequence[Change], added: Sequence[str]) -> list[str]:
+        base, paths = self.work.base, self.subtask.paths
+        texts = [
+            gate.Text(one.path, self.git.text(base, one.path), self.git.text(commit, one.path))
+            for one in found
+            if one.path.endswith(gate.PYTHON)
+        ]
+        own = own_modules(self.git.files(base))
+        return gate.flags(self.entry, found, added, paths, texts=texts, own=own, judges=self.judges)
 
     def _data(self, **more: object) -> ChangeData:
         given = {

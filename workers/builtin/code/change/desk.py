@@ -41,6 +41,14 @@ class Desk:
         except (Refused, OSError, UnicodeError, ValueError) as error:
             return f"{type(error).__name__}: {error}"[:500], True
 
+    def refusal(self, path: str) -> str:
+        """Why this may not be written, or ""."""
+        try:
+            self._path({"path": path}, writes=True)
+        except Refused as error:
+            return str(error)
+        return ""
+
     def repeated(self, name: str, given: Any) -> int:
         """How often exactly this was asked for."""
         key = hashlib.sha256(json.dumps([name, given], sort_keys=True, default=str).encode()).hexdigest()
@@ -114,7 +122,7 @@ class Desk:
         name = os.path.relpath(real, home)
         if ".git" in name.lower().split(os.sep):
             raise Refused("there is no .git here")
-        if writes and not may_change(self.task.entry, name, self.task.subtask.paths):
+        if writes and not may_change(self.task.entry, name, self.task.subtask.paths, self.task.judges):
             raise Refused(f"{name} is not yours to change; yours are: {', '.join(self.task.subtask.paths)}")
         return Path(real)
 

@@ -45,6 +45,9 @@ class Loop:
                 return Ended("repetition", spent=self.spent)
             self._answer(uses, cut=message.stop_reason == "max_tokens")
 
+    def close(self) -> None:
+        """It has no process, no file and no connection of its own."""
+
     def _answer(self, uses: list[Any], *, cut: bool) -> None:
         """What the tools say; a call that was cut off halfway is not made."""
         results = []

@@ -1,6 +1,6 @@
 """What a driver is: somebody who works in a folder when spoken to, and says when and why it stopped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
@@ -25,6 +25,8 @@ class Task:
     told: Callable[[str], None]
     cancelled: Callable[[], bool]
     clock: Callable[[], float]
+    judges: frozenset[str] = frozenset()  # files of tests, which nobody changes
+    marks: Mapping[str, str] = field(default_factory=dict)  # what its processes carry, to be found by
 
 
 @dataclass
@@ -49,7 +51,11 @@ class Ended:
 class Agent(Protocol):
     """A conversation in a folder. API trouble is raised as Transient, and is nobody's fault."""
 
-    spent: Spent
+    @property
+    def spent(self) -> Spent: ...
 
     def say(self, text: str) -> Ended:
         """Say this to it, and wait until it stops."""
+
+    def close(self) -> None:
+        """Nothing of it is left."""

@@ -4,8 +4,9 @@ Tests that exist and what governs them come from the base, whatever an agent did
 failure is the agent's fault.
 """
 
+import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,20 +39,26 @@ class Draft:
     strays: tuple[str, ...]
 
 
-def drafted(git: Git, base: str, place: Path, paths: Sequence[str]) -> Draft:
+def drafted(git: Git, base: str, place: Path, paths: Sequence[str], judges: Collection[str] = ()) -> Draft:
     """What changed in the folder; only what lies in the subtask's paths and is not protected counts."""
     planted = [one for one in place.rglob("*") if one.name.lower() == ".git"]
     for one in planted:  # nothing of ours: the folder has none
         shutil.rmtree(one, ignore_errors=True) if one.is_dir() and not one.is_symlink() else one.unlink()
     found = git.differences(base, git.taken(base, place))
-    own = [one for one in found if may_change(git.entry, one.path, paths)]
+    own = [one for one in found if may_change(git.entry, one.path, paths, judges)]
     strays = [one.path for one in found if one not in own] + [str(one.relative_to(place)) for one in planted]
     return Draft(git.composed(base, own), tuple(own), tuple(strays))
 
 
-def may_change(entry: Entry, path: str, paths: Sequence[str]) -> bool:
+def may_change(entry: Entry, path: str, paths: Sequence[str], judges: Collection[str] = ()) -> bool:
+    """Inside the subtask's paths, and neither protected nor one of the tests that decide."""
     inside = matches(path, paths) and matches(path, entry.paths)
-    return inside and not matches(path, entry.protected) and ".git" not in path.lower().split("/")
+    return (
+        inside
+        and path not in judges
+        and not matches(path, entry.protected)
+        and ".git" not in path.lower().split("/")
+    )
 
 
 def judge(git: Git, tree: str, tests: Sequence[str], home: Path) -> Verdict:
@@ -73,9 +80,12 @@ def judge(git: Git, tree: str, tests: Sequence[str], home: Path) -> Verdict:
         )
     if git.ctx.cancelled():
         raise Transient("It was stopped before its tests had ended.")
-    if done.returncode == 0:
-        return Verdict(True)
     told = done.text().strip()[-TOLD:]
+    if done.returncode == 0:
+        whole = re.search(git.entry.finished(), told)
+        return (
+            Verdict(True) if whole else Verdict(False, f"The tests ended before they were through.\n{told}")
+        )
     if done.returncode == RED or (done.returncode == BROKEN and COLLECTING in told):
         return Verdict(False, told)
     if done.timed_out:

@@ -34,6 +34,10 @@ CAREFUL = (
     "-c",
     "gc.auto=0",
     "-c",
+    "core.filesRefLockTimeout=10000",  # a hundred agents and one list of refs
+    "-c",
+    "core.packedRefsTimeout=10000",
+    "-c",
     "maintenance.auto=false",
     "-c",
     "core.fsync=committed,loose-object,reference",
@@ -197,6 +201,21 @@ class Git:
 
     def trailer(self, commit: str, name: str) -> str:
         return self.run("log", "-1", f"--format=%(trailers:key={name},valueonly)", commit).strip()
+
+    def trailers(self, name: str, base: str, tip: str) -> list[str]:
+        """The values of a trailer in everything that the tip has, and the base has not."""
+        told = self.run("log", f"--format=%(trailers:key={name},valueonly)", f"{base}..{tip}")
+        return told.split()
+
+    def text(self, tree: str, path: str) -> str:
+        """A file of a tree; "" where there is none, or a text that is no text."""
+        found = self.tried("cat-file", "blob", f"{tree}:{path}")
+        return found.log.read_text(errors="replace") if found.returncode == 0 else ""
+
+    def forget(self, refs: Sequence[str]) -> None:
+        """Take branches of our own away; one that is gone already is no trouble."""
+        for ref in refs:
+            self.run("update-ref", "--no-deref", "-d", ref)
 
     @contextmanager
     def index(self, tree: str) -> Iterator[Path]:

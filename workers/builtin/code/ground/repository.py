@@ -31,11 +31,12 @@ PROTECTED = (
     "Makefile",
     "Dockerfile",
 )
+PASSED = r"\d+ passed"
 RISKY = (
     "subprocess",
     "os.system",
     "os.kill",
-    "os.exec",
+    "os.execv",
     "socket",
     "urllib",
     "requests",
@@ -48,7 +49,9 @@ RISKY = (
     "shutil.rmtree",
     "base64",
     "environ",
-    "getattr(__builtins__",
+    "_exit",
+    "atexit",
+    "monkeypatch",
 )
 
 
@@ -72,6 +75,7 @@ class Entry(BaseModel):
     base: str = "main"
     environment: str = ""
     suite: tuple[str, ...] = ()  # the command that tests all of it; names of tests are put behind it
+    suite_ends: str = ""  # a pattern in what a suite prints when it has come to its end; pytest's is known
     suite_seconds: float = Field(default=300.0, gt=0, le=3600)
     read: tuple[Path, ...] = ()  # folders that tests need besides, such as a virtual environment
     protected: tuple[str, ...] = PROTECTED
@@ -104,6 +108,10 @@ class Entry(BaseModel):
 
         usual = (sys.executable, "-I", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider")
         return [*(self.suite or usual)]
+
+    def finished(self) -> str:
+        """What a green suite's output holds, so that a program which only ends with 0 is not believed."""
+        return self.suite_ends or (PASSED if any("pytest" in word for word in self.command()) else "")
 
 
 def entry_of(name: str, raw: dict[str, Any]) -> Entry:

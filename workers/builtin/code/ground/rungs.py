@@ -1,24 +1,42 @@
 """The ladder of one subtask, remembered between attempts: trouble of the API uses up no rung."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from workers.base import fingerprint
 from workers.builtin.code.ground.repository import Model
 
 AGAIN = 2  # conversations with each model
 
 
+def last_tried(pool: Path, plan: int, step: str) -> str:
+    """Why its last attempt came to nothing, or ""."""
+    return (_read(_file(pool, plan, step)) or [""])[-1]
+
+
+def forget_all(pool: Path, plan: int) -> None:
+    """The plan is over."""
+    shutil.rmtree(pool / "rungs" / str(plan), ignore_errors=True)
+
+
+def _file(pool: Path, plan: int, step: str) -> Path:
+    return pool / "rungs" / str(plan) / f"{step}.json"
+
+
+def _read(file: Path) -> list[str]:
+    with suppress(OSError, ValueError):
+        return [str(line) for line in json.loads(file.read_text())]
+    return []
+
+
 class Rungs:
     """How often a subtask was red, and in two lines what was tried."""
 
-    def __init__(self, pool: Path, key: str, models: int) -> None:
-        self._file, self._models = pool / "rungs" / f"{fingerprint(key)[:16]}.json", models
-        self._tried: list[str] = []
-        with suppress(OSError, ValueError):
-            self._tried = [str(line) for line in json.loads(self._file.read_text())]
+    def __init__(self, pool: Path, plan: int, step: str, models: int) -> None:
+        self._file, self._models = _file(pool, plan, step), models
+        self._tried = _read(self._file)
 
     def model(self, models: Sequence[Model]) -> Model:
         """Cheap first; a dearer one when that came to nothing."""
@@ -34,7 +52,7 @@ class Rungs:
     def left(self, *, skip: bool = False) -> bool:
         """Whether there is a rung before a person; after a refusal, the next one is another model."""
         if skip:
-            self._tried += ["refused"] * (-len(self._tried) % AGAIN)
+            self._tried += ["it refused"] * (-len(self._tried) % AGAIN)
             self._write()
         return len(self._tried) < AGAIN * self._models
 

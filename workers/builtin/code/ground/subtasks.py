@@ -69,6 +69,10 @@ class Work(BaseModel):
             raise Permanent(f"There is no subtask {number}: the work has {len(self.items)}. Nothing was run.")
         return self.items[number]
 
+    def judges(self) -> frozenset[str]:
+        """The files of tests that decide about any of them: no agent changes one."""
+        return frozenset(test.partition("::")[0] for item in self.items for test in item.tests)
+
 
 def read_plan(text: str, repository: str, base: str) -> Work:
     """A plan file of subtasks, as a person writes it: `{"subtasks": [...]}`."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, StringConstraints
 
 from workers.base import Context, Params, Permanent, Preview, Report, Transient, Worker, action
 from workers.builtin.code.ground.git import CAREFUL, ENV, PASSING, SECONDS, Git
+from workers.builtin.code.ground.refs import integrated
 from workers.builtin.code.ground.repository import Entry, Repository, entry_of
 from workers.commands import process
 
@@ -109,7 +110,7 @@ class CodePublish(Worker):
 
 
 def _integrated(git: Git, ctx: Context) -> str:
-    if tip := git.tip(f"refs/heads/signoff/{ctx.plan}/integrated"):
+    if tip := git.tip(integrated(ctx.plan)):
         return tip
     raise Permanent("Nothing of this plan is integrated yet. Nothing was pushed.")
 

@@ -22,10 +22,12 @@ from workers.base import (
 from workers.builtin.code.ground import model, subtasks
 from workers.builtin.code.ground.acceptance import judge, may_change
 from workers.builtin.code.ground.git import Git
-from workers.builtin.code.ground.places import place_of
+from workers.builtin.code.ground.places import place_of, sweep_locks
 from workers.builtin.code.ground.queue import Drafted, Landed, land
+from workers.builtin.code.ground.refs import draft_ref, integrated
 from workers.builtin.code.ground.repository import Entry, Repository, entry_of
 from workers.builtin.code.ground.subtasks import MOST, Work
+from workers.builtin.code.reading.concluding import Conclusion, clear, concluded
 from workers.builtin.code.reading.decomposing import decomposed
 from workers.commands import box
 
@@ -84,6 +86,22 @@ class IntegrateData(BaseModel):
     suite_runs: int
 
 
+class ConcludeParams(Params):
+    """Whose end is told; `work` is the file that the epic was cut in."""
+
+    repository: Repository
+    work: str = Field(max_length=500, json_schema_extra={"from_output": True})
+
+
+class ConcludeData(BaseModel):
+    """`text` answers the goal: what landed, what did not and why."""
+
+    landed: int
+    left: int
+    commit: str
+    text: str
+
+
 class Code(Worker):
     """Looks at repositories, cuts goals into subtasks, and integrates what agents have drafted."""
 
@@ -97,6 +115,11 @@ class Code(Worker):
         files = [*git.files(commit)]
         data = ExploreData(commit=commit, files=len(files), outline=_outline(files))
         return Report[ExploreData].ok(f"{params.repository} has {len(files)} files at {commit[:8]}", data)
+
+    @explore.preview
+    def _box(self, params: ExploreParams, ctx: Context) -> Preview:
+        """Where agents would work, said before anybody approves that they do."""
+        return Preview(f"Agents work {box.said()}.", {"box": box.kind()}, (box.brief(),))
 
     @action(
         changes=False,
@@ -147,15 +170,10 @@ class Code(Worker):
             return Report[IntegrateData].failed(
                 f"nothing could be integrated: {_why(done)}", _data(done, before)
             )
-        note = f"Signoff-Integration: {ctx.key}\nSignoff-Count: {len(done.landed)}"
-        tip = git.commit(
-            done.tree, [done.tip], f"Integrate {len(done.landed)} drafts of plan {ctx.plan}\n\n{note}"
-        )
+        tip = git.commit(done.tree, [done.tip], _message(done, ctx))
         git.move(ref, tip, before)
-        for one in done.landed:  # what is integrated needs no branch of its own
-            git.run(
-                "update-ref", "-d", f"refs/heads/signoff/{ctx.plan}/{git.trailer(one.commit, 'Signoff-Step')}"
-            )
+        # What is integrated needs no branch of its own.
+        git.forget([draft_ref(ctx.plan, git.trailer(one.commit, "Signoff-Step")) for one in done.landed])
         return _told(_data(done, tip))
 
     @integrate.preview
@@ -175,7 +193,18 @@ class Code(Worker):
             if source == self._work(params, ctx).base
             else f"\n{git.entry.base} has moved since; it is not merged here."
         )
-        return Preview(text + moved, {"source": source, "tree": done.tree, "left": len(left)}, found[:3])
+        # What it changes itself: an earlier integration of the same plan moves the tip, and nothing of this.
+        change = fingerprint(git.run("diff-tree", "-r", "--raw", "--no-renames", start, done.tree))
+        return Preview(text + moved, {"source": source, "change": change, "left": len(left)}, found[:3])
+
+    @action(changes=False, repeat="safe", timeout=600, typical=5, says="*Sum up* what landed in {repository}")
+    def conclude(self, params: ConcludeParams, ctx: Context) -> Report[ConcludeData]:
+        """Says what of an epic landed and what did not; drafts that nobody wanted are cleared away."""
+        git = self._git(params.repository, ctx)
+        work = subtasks.read(params.work, ctx.place.parents[1], params.repository)
+        found = concluded(git, work, ctx.plan)
+        clear(git, work, ctx.plan)
+        return Report[ConcludeData].ok(_first_line(found), _ended(found))
 
     def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "the box of coding agents", box.demand
@@ -183,6 +212,7 @@ class Code(Worker):
     def _git(self, name: str, ctx: Context) -> Git:
         git = Git(entry_of(name, self.entry("repositories", name)), ctx)
         git.ready()
+        sweep_locks(git.dir)
         return git
 
     def _work(self, params: IntegrateParams, ctx: Context) -> Work:
@@ -207,7 +237,7 @@ class Code(Worker):
     def _queue(self, params: IntegrateParams, git: Git, before: str, ctx: Context) -> Landed:
         box.demand()
         work = self._work(params, ctx)
-        commits = [git.tip(f"refs/heads/signoff/{ctx.plan}/change-{number}") for number in params.items]
+        commits = [git.tip(draft_ref(ctx.plan, f"change-{number}")) for number in params.items]
         if fingerprint([*commits])[:16] != params.drafts:
             raise Permanent("A draft is not the one that was proposed. Nothing was integrated.")
         waiting = [
@@ -223,12 +253,20 @@ class Code(Worker):
             return land(git, before or work.base, waiting, tested, f"Signoff-Plan: {ctx.plan}")
 
     def _summary(self, git: Git, tip: str) -> IntegrateData:
-        count = git.trailer(tip, "Signoff-Count")
-        return IntegrateData(commit=tip, landed=int(count or 0), left=[], titles=[], suite_runs=0)
+        count, (titles, left) = (
+            git.trailer(tip, "Signoff-Count"),
+            (git.trailer(tip, f"Signoff-{name}").splitlines() for name in ("Title", "Left")),
+        )
+        return IntegrateData(commit=tip, landed=int(count or 0), left=left, titles=titles, suite_runs=0)
 
 
-def integrated(plan: int) -> str:
-    return f"refs/heads/signoff/{plan}/integrated"
+def _message(done: Landed, ctx: Context) -> str:
+    """With all that a report says, for an attempt that was killed before it could."""
+    data = _data(done, "")
+    trailers = [f"Signoff-Integration: {ctx.key}", f"Signoff-Count: {len(done.landed)}"]
+    trailers += [f"Signoff-Title: {title}" for title in data.titles]
+    trailers += [f"Signoff-Left: {' '.join(left.split())}" for left in data.left]
+    return f"Integrate {len(done.landed)} drafts of plan {ctx.plan}\n\n" + "\n".join(trailers)
 
 
 def _brief(told: str) -> str:
@@ -253,7 +291,7 @@ def _check_fit(work: Work, git: Git) -> None:
     known = git.files(work.base)
     for number, item in enumerate(work.items):
         for path in item.paths:
-            if not may_change(git.entry, path, item.paths):
+            if not may_change(git.entry, path, item.paths, work.judges()):
                 raise Permanent(f"Subtask {number} would change {path}, which is protected or not allowed.")
         for test in item.tests:
             if test.partition("::")[0] not in known:
@@ -290,6 +328,16 @@ def _data(done: Landed, tip: str) -> IntegrateData:
 def _told(data: IntegrateData) -> Report[IntegrateData]:
     left = f"; left out: {'; '.join(data.left)}" if data.left else ""
     return Report[IntegrateData].ok(f"{data.landed} drafts integrated at {data.commit[:8]}{left}", data)
+
+
+def _ended(found: Conclusion) -> ConcludeData:
+    return ConcludeData(
+        landed=len(found.landed), left=len(found.left), commit=found.tip, text=found.text()[:2000]
+    )
+
+
+def _first_line(found: Conclusion) -> str:
+    return found.text().splitlines()[0].rstrip(".")
 
 
 def _why(done: Landed) -> str:
