@@ -237,6 +237,8 @@ def planned(**fields: Any) -> str:
 
 WAYS: dict[str, Callable[[Scene, str], None]] = {
     "Slack's words": lambda scene, text: scene.asked(text),
+    "a hook's call": lambda scene, text: scene.hooked(text),
+    "a machine's plan": lambda scene, text: scene.machine(f"k{len(text)}", plan=READ | {"goal": text}),
     "a model's refusal": lambda scene, text: scene.asked("deploy a", json.dumps(refusal(text))),
     "a model's question": lambda scene, text: scene.asked("deploy a", json.dumps(question(text))),
     "a model's assumption": lambda scene, text: scene.asked("deploy a", planned(assumptions=[text])),
@@ -249,8 +251,6 @@ WAYS: dict[str, Callable[[Scene, str], None]] = {
     "a child's output": lambda scene, text: scene.worked(text, "prints"),
     "a machine's words": lambda scene, text: scene.machine("k1", text=text),
     "a machine's key": lambda scene, text: scene.machine("".join(text.split())[:200], plan=READ),
-    "a machine's plan": lambda scene, text: scene.machine(f"k{len(text)}", plan=READ | {"goal": text}),
-    "a hook's call": lambda scene, text: scene.hooked(text),
 }
 
 
