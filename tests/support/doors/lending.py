@@ -41,7 +41,10 @@ def step(key: str, server: str, tool: str, *after: str, **given: Any) -> dict[st
 
 def asked(world: World, goal: str, *steps: dict[str, Any]) -> int:
     """A machine asks for it; the plan's number."""
-    headers = {"Authorization": f"Bearer {world.demo.token().read_text().strip()}", "Idempotency-Key": goal}
+    headers = {
+        "Authorization": f"Bearer {world.demo.token().read_text().strip()}",
+        "Idempotency-Key": goal.replace(" ", "-"),
+    }
     url = f"http://127.0.0.1:{world.demo.seed.doors}/api/v1/plans"
     body = {"plan": {"goal": goal, "steps": steps}}
     answer = urllib3.request("POST", url, json=body, headers=headers, retries=False, timeout=30)
