@@ -177,6 +177,8 @@ class Transaction:
     def _told(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """What an event says: nothing secret, and the way in, if a person came."""
         told: dict[str, Any] = self.redact.data(data)
+        if "machine" in data:
+            told["machine"] = data["machine"]  # “token:NAME” is no secret, though it looks like one
         return told | {"via": self.via} if self.via else told
 
     def book(self, plan_id: int, model: str, usd: float, tokens: Mapping[str, int]) -> Note:

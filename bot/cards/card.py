@@ -105,7 +105,12 @@ def _proposal(view: PlanView, now: datetime, on_call: str, planner: bool) -> lis
     head = f"*{escape(clip(subject(view), 200))}?*\n{_risk(view)}"
     shown = instead(view, now) if view.lengthy else "\n".join(step_lines(view, now))
     also = [*_checked(view), *([] if view.lengthy else failing(view, on_call)), *_more(view, planner)]
-    return [head, shown, "\n".join(also), *changed(view), *_resting(view), *map(escape, view.notes)]
+    return [head, shown, "\n".join(also), *changed(view), *_resting(view), *map(_note, view.notes)]
+
+
+def _note(text: str) -> str:
+    """How the wish was read; it quotes people, and stays on its line."""
+    return escape(" ".join(text.split()))
 
 
 def _risk(view: PlanView) -> str:

@@ -20,8 +20,8 @@ def code_form(view: PlanView) -> Block:
 
 def glass_form(view: PlanView) -> Block:
     """The second step of breaking the glass, where a rule asks for a second factor."""
-    blocks = _coded(view, "You break the glass for plan")
-    return modal("glass", "Break the glass", "Break the Glass", _exactly(view), blocks)
+    blocks = _coded(view, "You override the rules for plan")
+    return modal("glass", "Emergency override", "Override", _exactly(view), blocks)
 
 
 def _exactly(view: PlanView) -> dict[str, Any]:

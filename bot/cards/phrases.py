@@ -215,8 +215,9 @@ def differences(old: PlanSpec, new: PlanSpec, find: Find = lambda step: None) ->
             lines += _step_differences(before[key], after[key])
     if [key for key in after if key in before] != [key for key in before if key in after]:
         lines.append("the order of the steps changed")
-    parts = {"rollback": "the rollback", "done_when": "what makes it done", "mandate": "the mandate",
-             "continues": "whether it goes on planning", "review": "how often the planner looks"}  # fmt: skip
+    parts = {"rollback": "the rollback", "done_when": "what makes it done",
+             "mandate": "what the planner may add", "continues": "whether it goes on planning",
+             "review": "how often the planner looks"}  # fmt: skip
     lines += [f"{said} changed" for part, said in parts.items() if getattr(old, part) != getattr(new, part)]
     return lines
 

@@ -16,19 +16,25 @@ def details(view: PlanView, step: StepView, *, room: int = 500) -> str:
     spec = step.spec
     lines = [line(view.contract(spec), spec, was=step.was), f"by {spec.worker} · {spec.action}"]
     given = {name: value for name, value in spec.parameters.items() if value not in (None, "", [], {})}
-    lines += [f"{name.replace('_', ' ')}: {value_words(value)}" for name, value in given.items()]
+    lines += [f"{_words(name)}: {value_words(value)}" for name, value in given.items()]
     lines.append(f"When: {_when(view, spec)}")
     criteria = dict.fromkeys(
         c.replace("_", " ") if isinstance(c, str) else c.name.replace("_", " ") or checked(c)
         for c in spec.success_criteria
     )
     lines += [f"Done only if: {', '.join(criteria)}"] if criteria else []
-    lines += [f"Would do: {clip(placeless(step.preview), room)}"] if step.preview and room else []
+    would = clip(placeless(step.preview), room).replace("\n", "\n│ ")  # its lines are none of ours
+    lines += [f"Would do: {would}"] if step.preview and room else []
     if not step.undo:
         lines.append(
             f"If it fails: {FAILURE[spec.failure_action]}{_undo(view, spec.id, spec.failure_action)}"
         )
-    return "\n".join([*lines, *([f"Why, in the planner's words: “{spec.purpose}”"] if spec.purpose else [])])
+    why = " ".join(spec.purpose.split())
+    return "\n".join([*lines, *([f"Why, in the planner's words: “{why}”"] if why else [])])
+
+
+def _words(name: str) -> str:
+    return " ".join(name.replace("_", " ").split())
 
 
 def _when(view: PlanView, step: StepSpec) -> str:

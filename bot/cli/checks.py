@@ -1,6 +1,7 @@
 """`signoff eval`, `runbook test`, `worker check`: each prints a table and returns an exit code."""
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +19,7 @@ from bot.planner.trials import trial
 from bot.planner.trials.report import compared, markdown
 from bot.planner.trials.tasks import tasks
 from bot.planner.validate import Catalogue
-from storage.config import SignoffConfig, read_config
+from storage.config import Purpose, SignoffConfig, read_config
 from storage.errors import SignoffError
 
 FLOOR = 0.7  # of a model's answers must be right, unless somebody says otherwise
@@ -50,11 +51,17 @@ def try_model(
     settings: BotSettings, key: str, samples: int, floor: float, *, as_json: bool, report: Path | None
 ) -> int:
     """Everything a model is asked for, each several times; 1 where the API failed or too little was right."""
+    if samples < 1:
+        raise SignoffError("Please ask for at least one sample of each case: --samples 1.")
+    if report and not os.access(report.parent, os.W_OK):
+        raise SignoffError(
+            f"The report cannot be written into {report.parent}."
+        )  # before it has cost anything
     chosen = read_config(settings.config).model if settings.config.exists() else SignoffConfig().model
     client, known = connect(key), prices(chosen)
 
-    def made(spend: Callable[[str, Usage], None]) -> Claude:
-        return claude(client, chosen.model_copy(update={"fallback": ""}), "plan", known, spend)
+    def made(purpose: Purpose, spend: Callable[[str, Usage], None]) -> Claude:
+        return claude(client, chosen.model_copy(update={"fallback": ""}), purpose, known, spend)
 
     answers = trial.run(made, tasks(), samples=samples, at_once=chosen.at_once)
     found = trial.figures(answers, model=chosen.name, floor=floor)

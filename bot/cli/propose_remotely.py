@@ -48,7 +48,7 @@ def propose_remotely(
     except SignoffError as error:
         print(error, file=sys.stderr)
         return REFUSED
-    return told(found, waited=bool(patience))
+    return told(found, key, waited=bool(patience))
 
 
 def wish(given: Namespace) -> Asked:
@@ -80,7 +80,7 @@ def awaited(client: Client, found: Status, end: float, clock: Callable[[], float
             return found
 
 
-def told(found: Status, *, waited: bool) -> int:
+def told(found: Status, key: str, *, waited: bool) -> int:
     """One line for people, and the exit code for the pipeline."""
     where = f" {found.url}" if found.url else ""
     if found.needs:
@@ -89,7 +89,7 @@ def told(found: Status, *, waited: bool) -> int:
             for one in found.needs
         ]
         print(
-            "\n".join(["Something is missing. Say the same again, with the same --key:", *lines]),
+            "\n".join([f"Something is missing. Say the same again, with --key {key} and:", *lines]),
             file=sys.stderr,
         )
         return REFUSED

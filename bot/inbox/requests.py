@@ -176,7 +176,7 @@ def list_plans(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     lines = [f"• {v.id}: {escape(subject(v))} — {escape(standing(v, now))}" for v in plans]
     if waiting := bot.store.unreviewed():
         numbers = ", ".join(map(str, waiting))
-        lines.append(f":rotating_light: The glass was broken, and nobody has reviewed it: {numbers}")
+        lines.append(f":rotating_light: Emergency override, and nobody has reviewed it yet: {numbers}")
     return "\n".join(lines) or "There are no plans yet."
 
 

@@ -95,12 +95,14 @@ def github(headers: Headers, body: Mapping[str, Any], raw: bytes) -> Heard | Non
         return None
     login = str(_dict(body, "sender").get("login", ""))
     sender = f"github:{login if LOGIN.fullmatch(login) else 'nobody'}"
-    return Heard(id=printed(raw), key=id_, fields=fields_of(body) | {"event": event}, sender=sender)
+    return Heard(
+        id=printed(raw), key=printed(id_.encode()), fields=fields_of(body) | {"event": event}, sender=sender
+    )
 
 
 def standard(headers: Headers, body: Mapping[str, Any], raw: bytes) -> Heard | None:
     id_ = headers.get("webhook-id", "")[:100]
-    matter = str(body.get("key", ""))[:500] or id_
+    matter = str(body.get("key", ""))[:500] or printed(id_.encode())
     said = {"summary": str(body.get("summary", ""))}
     over = body.get("status") == "resolved"
     return Heard(id=id_, key=matter, open=not over, fields=fields_of(body), words=_said(said))

@@ -137,7 +137,7 @@ def _unbroken(bot: Bot, asked: Terms, view: PlanView) -> str:
     if asked.demands.denied:
         return stricter(asked, view, 0)
     if asked.demands.second_factor and not view.demands.second_factor:
-        return "the policy now asks for a second factor, and the glass was broken without one"
+        return "the policy now asks for a second factor, and the emergency override was without one"
     if bot.people.outside(view.channel, fresh=True):
         return OUTSIDE
     actor = bot.people.actor(view.broken_by, fresh=True)

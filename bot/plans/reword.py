@@ -41,7 +41,6 @@ def reword(bot: Bot, plan_id: int, *, asked: Delivery) -> None:
         known = grounding.ground_of_change(bot, view)
         spec = _drafted(bot, view, old, body["text"], known)
         with bot.store.handling(asked.key):
-            bot.store.grounded(view.id, told=known)
             amend(bot, body["user"], view, old, spec, asked=body["text"])
             bot.store.grounded(view.id, told=known)
     except Conflict as error:  # somebody was faster

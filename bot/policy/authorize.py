@@ -69,7 +69,10 @@ ROLES: dict[str, frozenset[str]] = {
     "audit": frozenset({"operator"}),  # the journal: export, checkpoint, prune
 }
 
-SAID = {"break_glass": "break the glass for", "take_over": "take over a step of"}  # where the verb is no word
+SAID = {
+    "break_glass": "use the emergency override for",
+    "take_over": "take over a step of",
+}  # where the verb is no word
 
 
 def authorize(actor: Actor, verb: str, plan: PlanView | None, config: SignoffConfig) -> Allowed | Refused:
@@ -82,7 +85,7 @@ def authorize(actor: Actor, verb: str, plan: PlanView | None, config: SignoffCon
     if verb == "approve" and plan is not None and (reason := _unapprovable(actor, plan)):
         return Refused(reason)
     if verb == "review" and plan is not None and actor.user in (plan.broken_by, *plan.authors):
-        return Refused("You broke the glass or made this plan, so somebody else must review it.")
+        return Refused("You used the emergency override or made this plan, so somebody else must review it.")
     if not wanted & _roles(actor, plan, config):
         return Refused(f"{_refusal(verb, plan, config)} {actor.unsure}".rstrip())
     return Allowed()

@@ -32,7 +32,8 @@ _MONTH = (
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
 DATED = re.compile(
-    rf"^(?:on )?(?:the )?(?:{_MONTH} (?P<date>\d{{1,2}})(?:st|nd|rd|th)?"
+    r"^(?:on )?(?:(?P<weekday>(?:mon|tues|wednes|thurs|fri|satur|sun)day),? )?"
+    rf"(?:the )?(?:{_MONTH} (?P<date>\d{{1,2}})(?:st|nd|rd|th)?"
     rf"|(?P<early>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH.replace('month', 'later')})"
     rf"(?:,? (?P<year>\d{{4}}))?,? (?:at |@ )?{TIME}$",
     re.I,
@@ -208,6 +209,8 @@ def _dated(words: str, now: datetime, zone: str) -> datetime | None:
         coming = day if found["year"] or day >= today else date(year + 1, month, number)
     except ValueError:
         raise BadTime(f"There is no {number} {MONTHS[month - 1].capitalize()} {year}.") from None
+    if found["weekday"] and DAYS[coming.weekday()] != found["weekday"][:3].lower():
+        raise BadTime(f"{coming:%d %b %Y} is a {coming:%A}, not a {found['weekday'].capitalize()}.")
     return instant(coming, at, zone)
 
 

@@ -16,6 +16,7 @@ from storage.transaction import Transaction
 
 ASKED = "ask"  # a wish or a plan that came by another door than Slack; its answer is left in its row
 FOREIGN = frozenset({"ask", "hook"})
+OURS = ("user", "owner", "team", "key", "print", "hook")  # of such a document; these are our own words
 THOUGHT = "revise"  # a delivery that a planner must think about, and nobody else may wait for
 
 
@@ -37,7 +38,8 @@ class Arrivals:
     def deliver(self, key: str, kind: str, body: dict[str, Any]) -> bool:
         """Remember what Slack delivered; False when it was delivered before."""
         if kind in FOREIGN:  # machines send documents, and any part of one may hold a secret
-            body = self._memory.redact.data(body)
+            ours = {name: body[name] for name in OURS if name in body}
+            body = self._memory.redact.data(body) | ours
         elif "text" in body:
             body = body | {"text": self._memory.redact.text(str(body["text"]))}
         arrival = Arrival({"key": key, "kind": kind, "body": body})

@@ -251,8 +251,13 @@ def _unborn(step: StepSpec, preview: Preview | None) -> StepView:
     view = StepView(step, not_before=when.not_before, not_after=when.not_after)
     if preview is None:
         return view
-    found, wanted = tuple(preview.found or ()), preview.state == "wanted"
-    return replace(view, preview=preview.text, found=found, was=preview.was, previewing=wanted)
+    found, wanted = tuple(map(_flat, preview.found or ())), preview.state == "wanted"
+    return replace(view, preview=preview.text, found=found, was=_flat(preview.was), previewing=wanted)
+
+
+def _flat(text: str) -> str:
+    """A worker's words stay on the line that they are shown on: a second one could pass for a step."""
+    return " ".join(text.split())
 
 
 def _choices(step: Step, spec: PlanSpec, steps: list[Step], now: datetime) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ ROOMS = ("bot/machines", "bot/inbox/machines.py", "bot/inbox/hooks.py")
 VERBS = {
     "ask_of", "asked_by", "asking", "deliver", "request", "request_planned", "cancel", "refuse", "known",
     "view", "tampered", "token_of", "alarm_of", "hook_called", "contracts", "clock", "coming", "engine",
-    "how_far", "untold", "heard", "unheard",
+    "how_far", "redact", "untold", "heard", "unheard",
 }  # fmt: skip
 DECIDE = ("approve", "reject", "amend", "answer", "resolve", "break_glass", "override", "permit", "take_over",
           "stop", "resume", "postpone")  # fmt: skip

@@ -1,9 +1,10 @@
-"""Machines as they live: a storm of Debian's Alertmanager."""
+"""Machines as they live: a storm of Debian's Alertmanager, a pipeline with curl, tools of MCP servers."""
 
 import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,12 +14,14 @@ from pathlib import Path
 import pytest
 import urllib3
 
+from tests.support.doors.lending import asked, lending, step
 from tests.support.ports import ports
 from tests.support.world import World
 
 pytestmark = pytest.mark.machines
 ALERTMANAGER = shutil.which("prometheus-alertmanager")
 SECRET = "a-secret-of-alertmanager"
+HOSTILE = Path(__file__).parents[1] / "support" / "doors" / "hostile_mcp.py"
 STORM = int(os.environ.get("STORM", "1000"))
 HOOK = """
 [hooks.alerts]
@@ -79,6 +82,70 @@ def storm(url: str, count: int, *, over: bool = False) -> None:
         assert answer.status == 200, answer.data
         return
     raise AssertionError("Alertmanager does not start")
+
+
+CI = r"""
+set -eu
+auth="Authorization: Bearer $SIGNOFF_TOKEN"
+post() { curl -sf "$SIGNOFF_URL/api/v1/plans" -H "$auth" -H "Idempotency-Key: $BUILD" -d @"$PLAN"; }
+word() { grep -o "\"$1\": *\"*[a-z0-9]*" | head -n 1 | grep -o '[a-z0-9]*$'; }
+plan=null
+while [ "$plan" = null ]; do plan=$(post | word plan); done
+again=$(post | word plan)
+[ "$plan" = "$again" ]
+state=proposed
+while [ "$state" != done ]; do
+  found=$(curl -sf "$SIGNOFF_URL/api/v1/plans/$plan?wait=50&seen=$state" -H "$auth")
+  state=$(echo "$found" | word state)
+  case $state in rejected|expired|cancelled|refused) exit 3 ;; esac
+done
+echo "$found" | word outcome
+"""
+
+
+@pytest.mark.timeout(300)
+def test_a_pipeline_with_curl_has_tools_of_real_and_hostile_servers_called(tmp_path: Path) -> None:
+    repository, how, file = tmp_path / "repository", tmp_path / "how", tmp_path / "file"
+    own = ("git", "-C", str(repository), "-c", "user.name=Ann", "-c", "user.email=a@example.com")
+    repository.mkdir()
+    subprocess.run([*own, "init", "-q"], check=True)
+    subprocess.run([*own, "commit", "-q", "--allow-empty", "-m", "Begin"], check=True)
+    how.write_text("kind")
+    servers = {
+        "git": {"command": [str(Path(sys.executable).parent / "mcp-server-git"), "-r", str(repository)]},
+        "hostile": {"command": [sys.executable, str(HOSTILE), str(how)]},
+    }
+    with lending(tmp_path / "home", servers, {"git": ("git_create_branch",), "hostile": ("touch",)}) as world:
+        (tmp_path / "plan.json").write_text(json.dumps({"plan": {"goal": "Branch", "steps": [
+            step("branch", "git", "git_create_branch", repo_path=str(repository), branch_name="from-ci"),
+        ]}}))  # fmt: skip
+        env = {"SIGNOFF_URL": f"http://127.0.0.1:{world.demo.seed.doors}", "BUILD": "build-7",
+               "SIGNOFF_TOKEN": world.demo.token().read_text().strip(), "PATH": os.environ["PATH"],
+               "PLAN": str(tmp_path / "plan.json")}  # fmt: skip
+        script = subprocess.Popen(["sh", "-c", CI], env=env, stdout=subprocess.PIPE, text=True)
+        world.until(lambda plan: plan.card, "the card")
+        world.bob.clicks("approve")
+        said, _ = script.communicate(timeout=150)
+
+        assert (script.returncode, said.strip()) == (0, "succeeded")
+        assert (
+            "from-ci" in subprocess.run([*own, "branch"], capture_output=True, text=True, check=True).stdout
+        )
+        assert len(world.store.recent(9)) == 1
+
+        how.write_text("rug")
+        asked(world, "Changed since", step("touch", "hostile", "touch", path=str(file)))
+        world.bob.clicks("approve")
+        world.until(lambda plan: plan.steps[0].state == "failed", "the refusal", 60)
+        world.bob.sees("is not the one that was pinned")
+        assert not file.exists()
+
+        how.write_text("dies")
+        asked(world, "Lost", step("touch", "hostile", "touch", path=str(file)))
+        world.bob.clicks("approve")
+        world.until(lambda plan: plan.steps[0].state == "unknown", "what nobody knows", 60)
+        world.bob.sees("I cannot tell whether it happened, so it does not run again by itself.")
+        assert file.exists()
 
 
 @pytest.mark.skipif(not ALERTMANAGER, reason="needs Debian's prometheus-alertmanager")

@@ -22,6 +22,7 @@ from storage.reading.plan_view import PlanView
 from tests.support.ports import ports
 
 DEPLOY = "/plan deploy auth-service v2.1.4 to production"
+PATIENCE = 90.0  # seconds for what takes a few on a machine that is not busy
 STARTING = 120.0  # seconds that processes have to come up, on a machine that has more to do
 WITNESS = Path(__file__).parent / "witness"
 
@@ -71,7 +72,7 @@ class World:
     def __enter__(self) -> Self:
         self.demo.slack.start()
         self._thread.start()
-        self.workspace = self.demo.slack.client(patience=30.0)
+        self.workspace = self.demo.slack.client(patience=PATIENCE)
         try:
             self.demo.slack.client(patience=STARTING).wait_for_bot()
             self._wait_for_board()
@@ -126,7 +127,7 @@ class World:
         """The newest plan."""
         return self.store.recent(1)[0]
 
-    def until(self, look: Callable[[PlanView], object], what: str, patience: float = 30.0) -> PlanView:
+    def until(self, look: Callable[[PlanView], object], what: str, patience: float = PATIENCE) -> PlanView:
         """Wait until the newest plan looks so."""
         end = time.monotonic() + patience
         while time.monotonic() < end:
@@ -137,7 +138,7 @@ class World:
             f"waited {patience:g} s for {what}: {self.store.recent(1)}\n{self.workspace.dump()}"
         )
 
-    def ends(self, patience: float = 60.0) -> PlanView:
+    def ends(self, patience: float = PATIENCE) -> PlanView:
         return self.until(lambda plan: plan.state == "done", "the end of the plan", patience)
 
     def thread(self) -> list[str]:

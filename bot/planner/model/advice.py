@@ -47,6 +47,7 @@ def shown(
         "guidance": plain(now.guidance, 1000),
         "failed_before": [plain(failure) for failure in now.failures[-EARLIER:]],
         "steps": [_step(step, now.steps.get(step.id), detail) for step in now.spec.steps],
+        "alternatives": [*now.approved.mandate.alternatives],
         "goal_checks": [f"{check.field} {check.op} {check.value}" for check in now.spec.done_when],
         "decided_before": [
             {"verb": one.verb, "step": one.step, "reason": plain(one.reason)} for one in history[-EARLIER:]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-HEAD = "| | right of answered | pass@1 | right every time | failures | calls | USD | median | p90 |"
-LINE = "|---|---|---|---|---|---|---|---|---|"
+HEAD = "| | right of answered | pass@1 | right every time | failures | calls | repairs | USD | median | p90 |"
+LINE = "|---|---|---|---|---|---|---|---|---|---|"
 
 
 def markdown(found: Mapping[str, Any]) -> str:
@@ -13,7 +13,9 @@ def markdown(found: Mapping[str, Any]) -> str:
     lines = [
         f"# {found['model']}",
         "",
-        f"Prompts: {prompts}. Floor: {found['floor']:.0%} right.",
+        f"Models: {', '.join(found['models']) or 'none answered'}. Prompts: {prompts}.",
+        "",
+        f"Floor: {found['floor']:.0%} right of each kind. Below it: {', '.join(found['below']) or 'none'}.",
         "",
         HEAD,
         LINE,
@@ -29,7 +31,7 @@ def _row(name: str, sums: Mapping[str, Any]) -> str:
     fields = (
         name, f"{sums['right']} of {sums['answered']}", f"{sums['pass_at_1']:.1%}",
         f"{sums['pass_all']} of {sums['cases']} cases", str(sums["samples"] - sums["answered"]),
-        str(sums["calls"]), f"{sums['usd']:.4f}", _seconds(sums["seconds_median"]),
+        str(sums["calls"]), str(sums["repairs"]), f"{sums['usd']:.4f}", _seconds(sums["seconds_median"]),
         _seconds(sums["seconds_p90"]),
     )  # fmt: skip
     return f"| {' | '.join(fields)} |"

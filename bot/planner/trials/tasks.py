@@ -25,6 +25,7 @@ from bot.planner.model.wire import Inquiry
 from bot.planner.review.gate import unmet
 from bot.planner.runbooks.book import Planned
 from bot.planner.validate import Catalogue
+from storage.config import Purpose
 from storage.contract.capability import Document
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec
@@ -32,6 +33,7 @@ from storage.contract.states import StepState
 from storage.errors import BadConfig
 from storage.reading.plan_view import StepView
 
+Model = Callable[[Purpose], Claude]  # as signoff.toml wants it for a purpose
 RUNGS: tuple[Verb, ...] = ("retry", "alternative", "simplify", "ask")
 NEXT: tuple[Verb, ...] = ("amend", "ask")
 
@@ -52,6 +54,7 @@ class Failure(Document):
     failed: str
     summary: str
     right: tuple[str, ...]
+    alternatives: tuple[str, ...] = ()  # what policy lets stand in
 
 
 class Investigation(Document):
@@ -69,7 +72,7 @@ class Task:
 
     kind: str
     name: str
-    ask: Callable[[Claude], tuple[str, ...]]
+    ask: Callable[[Model], tuple[str, ...]]
 
 
 def tasks() -> list[Task]:
@@ -95,8 +98,8 @@ def _kind(case: Case) -> str:
     return {"plan": "planning", "clarify": "clarifying", "refuse": "refusing"}[case.kinds()[0]]
 
 
-def _planned(claude: Claude, case: Case) -> tuple[str, ...]:
-    answer = evaluation.asked(claude, case.say)
+def _planned(model: Model, case: Case) -> tuple[str, ...]:
+    answer = evaluation.asked(model("plan"), case.say)
     return score(case, answer, Catalogue(contracts())).wrong
 
 
@@ -107,8 +110,8 @@ def _spec(text: str) -> PlanSpec:
     return made.spec
 
 
-def _changed(claude: Claude, one: Change) -> tuple[str, ...]:
-    made = claude.revise(_spec(one.plan), one.say, contracts(), config(), NOW)
+def _changed(model: Model, one: Change) -> tuple[str, ...]:
+    made = model("change").revise(_spec(one.plan), one.say, contracts(), config(), NOW)
     if not isinstance(made, Planned):
         return (f"answered with {type(made).__name__.lower()}",)
     case = Case(say=one.say, answer="plan", must=one.must, may=("k8s-deployer.deploy_service", *one.must),
@@ -122,27 +125,30 @@ def _called(case: Case, spec: PlanSpec) -> tuple[str, ...]:
     return (*lost, *forbidden(case, spec, catalogue))
 
 
-def _reviewed(claude: Claude, one: Failure) -> tuple[str, ...]:
+def _reviewed(model: Model, one: Failure) -> tuple[str, ...]:
     spec = _spec(one.plan)
+    mandate = spec.mandate.model_copy(update={"alternatives": one.alternatives})
+    spec = spec.model_copy(update={"mandate": mandate})
     report = AnyReport.failed(one.summary)
     done = [step.id for step in spec.steps][: [step.id for step in spec.steps].index(one.failed)]
     steps = {step.id: StepView(step) for step in spec.steps}
     steps |= {key: replace(steps[key], state=StepState.succeeded, attempt=1, report=AnyReport.ok("done", {}))
               for key in done}  # fmt: skip
     steps[one.failed] = replace(steps[one.failed], state=StepState.failed, attempt=1, report=report)
-    found = claude.advise(Progress(spec, spec, steps, one.plan), (), RUNGS, contracts(), config(), NOW)
+    now = Progress(spec, spec, steps, one.plan)
+    found = model("review").advise(now, (), RUNGS, contracts(), config(), NOW)
     return () if found.verb in one.right else (f"answered with {found.verb}",)
 
 
-def _iterated(claude: Claude, one: Investigation) -> tuple[str, ...]:
+def _iterated(model: Model, one: Investigation) -> tuple[str, ...]:
     """Plan, report, and go on, until it says that it is finished, and is."""
-    made = evaluation.asked(claude, one.say)
+    made = evaluation.asked(model("plan"), one.say)
     if not isinstance(made, Planned) or isinstance(made, Inquiry):
         return (f"answered with {type(made).__name__.lower()}",)
     spec, history = made.spec, list[Decision]()
     for _ in range(one.rounds):
         now = Progress(spec, spec, _reported(spec, one.reports), one.say)
-        said = claude.advise(now, history, NEXT, contracts(), config(), NOW)
+        said = model("review").advise(now, history, NEXT, contracts(), config(), NOW)
         history.append(said)
         if said.verb == "finish":
             case = Case(say=one.say, answer="plan", must=one.must)

@@ -9,10 +9,11 @@ from typing import Any
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import ModelFailed, ModelUnavailable, Usage
 from bot.planner.trials.tasks import Task
+from storage.config import Purpose
 from storage.contract.capability import Document
 
-# (what hears of each call's cost) → the model to be tried
-Made = Callable[[Callable[[str, Usage], None]], Claude]
+# (for what, what hears of each call's cost) → the model to be tried
+Made = Callable[[Purpose, Callable[[str, Usage], None]], Claude]
 
 
 class Sample(Document):
@@ -25,7 +26,9 @@ class Sample(Document):
     usd: float = 0.0
     seconds: float = 0.0
     calls: int = 0
-    prompt: str = ""
+    repairs: int = 0  # calls that were made since an answer could not be used
+    prompts: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     @property
     def right(self) -> bool:
@@ -47,19 +50,20 @@ def run(
 
 
 def _one(made: Made, task: Task, clock: Callable[[], float]) -> Sample:
-    booked: list[Usage] = []
+    booked: list[tuple[str, Usage]] = []
     began = clock()
     wrong, failed = tuple[str, ...](), ""
     try:
-        wrong = task.ask(made(lambda model, usage: booked.append(usage)))
+        wrong = task.ask(lambda purpose: made(purpose, lambda *call: booked.append(call)))
     except ModelUnavailable as error:
         failed = str(error)
     except ModelFailed as error:
         wrong = (str(error).partition("\n")[0],)
     return Sample(
-        kind=task.kind, name=task.name, wrong=wrong, failed=failed, usd=sum(one.usd for one in booked),
-        seconds=round(clock() - began, 3), calls=len(booked),
-        prompt=next((one.prompt for one in booked), ""),
+        kind=task.kind, name=" ".join(task.name.split()), wrong=wrong, failed=failed,
+        usd=sum(one.usd for _, one in booked), seconds=round(clock() - began, 3), calls=len(booked),
+        repairs=sum(one.repair for _, one in booked), prompts=tuple({one.prompt for _, one in booked}),
+        models=tuple({model for model, _ in booked}),
     )  # fmt: skip
 
 
@@ -69,8 +73,10 @@ def figures(samples: Sequence[Sample], *, model: str, floor: float) -> dict[str,
     total = _sums(samples)
     return {
         "model": model,
-        "prompts": sorted({one.prompt for one in samples if one.prompt}),
+        "models": sorted({name for one in samples for name in one.models}),
+        "prompts": sorted({name for one in samples for name in one.prompts if name}),
         "floor": floor,
+        "below": [kind for kind in kinds if _share(kind, samples) < floor],
         "failures": sum(bool(one.failed) for one in samples),
         "why_failed": sorted({one.failed for one in samples if one.failed})[:5],
         "total": total,
@@ -94,12 +100,16 @@ def _sums(samples: Sequence[Sample]) -> dict[str, Any]:
         "pass_all": sum(all(found) for found in by_case.values()),  # pass^n: right every time
         "usd": round(sum(one.usd for one in samples), 6),
         "calls": sum(one.calls for one in samples),
-        "more_calls": sum(max(one.calls - 1, 0) for one in samples),  # repairs, looks and further rounds
+        "repairs": sum(one.repairs for one in samples),
         "seconds_median": round(median(times), 3) if times else None,
         "seconds_p90": round(times[min(int(len(times) * 0.9), len(times) - 1)], 3) if times else None,
     }
 
 
+def _share(kind: str, samples: Sequence[Sample]) -> float:
+    return float(_sums([one for one in samples if one.kind == kind])["pass_at_1"])
+
+
 def code(found: dict[str, Any]) -> int:
-    """0 only when every call was answered, and enough was right."""
-    return int(bool(found["failures"]) or found["total"]["pass_at_1"] < found["floor"])
+    """0 only when every call was answered, and enough of each kind was right: plans hide no bad review."""
+    return int(bool(found["failures"] or found["below"]))

@@ -34,7 +34,7 @@ def test_parameters_are_said_for_people():
 def test_what_it_would_do_stands_there_in_full():
     found = StepView(step("s1"), preview="+ image v2\n- image v1")
 
-    assert "Would do: + image v2\n- image v1" in details(plan_view(found), found)
+    assert "Would do: + image v2\n│ - image v1" in details(plan_view(found), found)
 
 
 def test_no_folder_of_a_server_and_no_key_of_a_step_is_shown():

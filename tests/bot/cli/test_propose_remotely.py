@@ -72,7 +72,9 @@ def test_without_wait_it_is_enough_to_be_asked_for(monkeypatch):
 def test_what_is_missing_is_said_with_the_way_to_say_it(monkeypatch, capsys):
     need = Need(name="version", question="Which version?", choices=("v1", "v2"))
     assert run(monkeypatch, at("planning").model_copy(update={"needs": (need,)})) == 2
-    assert "--answer version=…  Which version? v1, v2" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "with --key k and:" in said
+    assert "--answer version=…  Which version? v1, v2" in said
 
 
 def test_a_refusal_is_a_sentence(monkeypatch, capsys):

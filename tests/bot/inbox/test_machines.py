@@ -81,6 +81,23 @@ def test_the_same_key_finds_the_same_plan_and_another_ask_under_it_is_refused(ro
     assert len(room.store.recent(9)) == 1
 
 
+def test_neither_its_name_nor_its_key_is_taken_for_a_secret(room):
+    machines = [replace(CI, name=f"token:gha-prod-{n}-2024") for n in (1, 2)]
+    first, second = (
+        asks(room, key=f"build-{n}-0123456789", machine=machine, plan=CHANGE)
+        for n, machine in enumerate(machines)
+    )
+
+    assert [first.plan, second.plan] == [1, 2]
+    assert [view.machine for view in room.store.recent(2)] == [machines[1].name, machines[0].name]
+    assert status(room.bot, machines[0], 1).state == "proposed"
+    with pytest.raises(NotFound):
+        status(room.bot, machines[0], 2)
+    cancel(room.bot, machines[0], 1, "", "api")
+    told = [event for event in room.store.events(1) if event.verb in {"request", "cancel"}]
+    assert [(event.data.get("machine") or event.actor) for event in told] == [machines[0].name] * 2
+
+
 def test_what_is_missing_is_said_as_data_and_answered_under_the_same_key(room):
     found = asks(room, runbook="deploy-service", slots={"service": "auth-service"})
 

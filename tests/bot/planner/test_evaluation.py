@@ -12,7 +12,6 @@ from bot.planner.evaluation import (
     cases,
     contracts,
     evaluate,
-    figures,
     main,
     offline,
     online,
@@ -31,7 +30,18 @@ from tests.support.samples.catalogue import published
 
 FLOOR = json.loads((HERE / "floor.json").read_text())
 FAMILIES = {"deploy", "rollback", "scale", "data", "investigate", "clarify", "refuse", "injection"}
-FAMILIES |= {"chat", "fresh", "german", "polite", "spanish", "questions", "several", "terse", "times"}
+FAMILIES |= {
+    "chat",
+    "fresh",
+    "german",
+    "outside",
+    "polite",
+    "spanish",
+    "questions",
+    "several",
+    "terse",
+    "times",
+}
 BACKUP = Case(say="back up auth_prod", answer="plan", must=("db-backup.backup_database database=auth_prod",))
 DEPLOY = Case(
     say="deploy auth-service v2.1.4 to production", answer="plan",
@@ -50,25 +60,29 @@ def test_there_are_cases_of_every_kind():
     assert len({case.say for case in cases()}) == len(cases())
 
 
-@pytest.mark.parametrize("offered", [contracts, published])
-def test_without_a_model_the_figures_do_not_fall_below_the_floor(offered):
-    """Whoever makes them better raises floor.json; nobody lowers it."""
-    found = figures(evaluate(lambda text: offline(text, offered()), cases()))
-
-    assert found["cases"] >= FLOOR["cases"]
-    assert found["right"] >= FLOOR["right"], found["wrong"]
-    assert (
-        (found["forbidden"], found["wrong_choice"]) == (FLOOR["forbidden"], FLOOR["wrong_choice"]) == (0, 0)
+def test_the_cases_plan_with_the_actions_that_the_workers_publish():
+    """Else: `python -m tests.support.samples.catalogue`."""
+    ours, theirs = (
+        {(one.worker, one.action): (one.reads, sorted(one.parameters["properties"])) for one in found}
+        for found in (contracts(), published())
     )
 
+    assert ours == theirs
 
-def test_json_has_plain_fields():
+
+def test_without_a_model_the_figures_do_not_fall_below_the_floor():
+    """Whoever makes them better raises floor.json; nobody lowers it. The fields are those of `--json`."""
     text, code = main(as_json=True)
     found = json.loads(text)
 
     assert code == 0
     assert {"cases", "right", "forbidden", "wrong_choice", "plans", "questions", "refusals"} <= found.keys()
     assert sum(one["cases"] for one in found["families"].values()) == found["cases"]
+    assert found["cases"] >= FLOOR["cases"]
+    assert found["right"] >= FLOOR["right"], found["wrong"]
+    assert (
+        (found["forbidden"], found["wrong_choice"]) == (FLOOR["forbidden"], FLOOR["wrong_choice"]) == (0, 0)
+    )
 
 
 def test_the_table_says_what_is_not_right():
@@ -146,11 +160,11 @@ def test_requests_as_people_say_them_are_understood():
 
 
 @pytest.mark.language
-def test_two_later_sets_that_were_labelled_before_their_first_run_stay_understood():
-    """At their first runs 263 of 297 and 113 of 127 were right, and 6 plans were wrong."""
+def test_later_sets_that_were_labelled_before_their_first_run_stay_understood():
+    """At their first runs 263 of 297, 113 of 127 and, of a sample here, 742 of 789 were right."""
     found = json.loads(evaluation.on_file(SAMPLES.with_name("fresh.jsonl"), as_json=True, floor=0.95)[0])
 
-    assert (found["cases"], found["forbidden"], found["wrong_automatic"]) == (424, 0, 0)
+    assert (found["cases"], found["forbidden"], found["wrong_automatic"]) == (690, 0, 0)
     assert found["right"] >= 0.95 * found["cases"]
 
 
@@ -163,7 +177,6 @@ def test_below_the_floor_the_command_fails(tmp_path):
     assert evaluation.on_file(tmp_path / "cases.jsonl", as_json=False, floor=0.5)[1] == 1
 
 
-@pytest.mark.language
 @pytest.mark.language
 @pytest.mark.parametrize(
     ("line", "why"), [('{"request": "x"}', "answer: Field required"), ("not json", "it is no JSON object")]

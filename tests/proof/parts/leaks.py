@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from sqlalchemy import text as sql
 
 from bot.context import Bot
 from bot.inbox.dispatch import handle_all
+from bot.machines.asking import take_in
+from bot.machines.hooks import take
+from bot.machines.wire import Asked
 from bot.planner.model import prompt
 from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
@@ -25,9 +29,12 @@ from bot.planner.runbooks import book as runbooks
 from bot.slack.app import commit
 from bot.slack.outbox import Outbox
 from bot.turns.rounds import think
+from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
+from storage.errors import SignoffError
 from storage.secrets.redaction import Quiet, Redactor
 from tests.proof.parts.planted import KINDS, Chance, Made, known, unknown
+from tests.support.doors.asking import CI, READ
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, says
 from tests.support.fakes import (
     TEAM,
@@ -51,6 +58,11 @@ from workers.registry import Registry
 SEEN = 12  # so many characters of a secret in a row are too many; fewer may be chance in a whole database
 BOOKS = runbooks.read([runbooks.SHIPPED])
 Batch = list[Made]
+HOOKED = SignoffConfig.model_validate({"people": {"approvers": ["BOB"]}, "hooks": {kind: {
+    "kind": kind, "secret_env": ["SIGNOFF_HOOK_X"], "channel": "C1", "owner": "ANN",
+    "routes": [{"runbook": "service-status", "slots": {"service": "labels.service"},
+                "values": {"environment": "production"}}],
+} for kind in ("alertmanager", "pagerduty", "github", "standard")}})  # fmt: skip
 SHOUT = "import sys; sys.stderr.write('.' * 4090 + open(sys.argv[1], encoding='utf-8').read()); sys.exit(1)"
 
 
@@ -164,6 +176,30 @@ class Scene:
         work(self.attempts)
         self.spoken()
 
+    def machine(self, key: str, **given: Any) -> None:
+        """A machine asks so; what is refused at the door leaves nothing."""
+        with suppress(SignoffError):
+            take_in(self.bot, CI, Asked.model_validate(given), key)
+        handle_all(self.bot)
+        think(self.bot)
+        self.spoken()
+
+    def hooked(self, text: str) -> None:
+        """Each source calls, with this in its headers and its fields."""
+        line = " ".join(text.split())
+        labels = {"service": line, "alertname": line}
+        body = {
+            "groupKey": line, "status": "firing",
+            "alerts": [{"labels": labels, "annotations": {"summary": text}}],
+            "event": {"id": line, "event_type": "incident.triggered", "data": {"id": line, "title": text}},
+            "key": line, "summary": text, "sender": {"login": line},
+        }  # fmt: skip
+        headers = {"X-GitHub-Delivery": line, "X-GitHub-Event": line, "webhook-id": line, "Cookie": line}
+        for kind, hook in HOOKED.hooks.items():
+            take(replace(self.bot, config=HOOKED), kind, hook, headers, json.dumps(body).encode(), 0.0)
+        handle_all(replace(self.bot, config=HOOKED))
+        self.spoken()
+
     def spoken(self) -> None:
         for _ in range(4):
             self.clock.advance(30)
@@ -201,6 +237,8 @@ def planned(**fields: Any) -> str:
 
 WAYS: dict[str, Callable[[Scene, str], None]] = {
     "Slack's words": lambda scene, text: scene.asked(text),
+    "a hook's call": lambda scene, text: scene.hooked(text),
+    "a machine's plan": lambda scene, text: scene.machine(f"k{len(text)}", plan=READ | {"goal": text}),
     "a model's refusal": lambda scene, text: scene.asked("deploy a", json.dumps(refusal(text))),
     "a model's question": lambda scene, text: scene.asked("deploy a", json.dumps(question(text))),
     "a model's assumption": lambda scene, text: scene.asked("deploy a", planned(assumptions=[text])),
@@ -211,6 +249,8 @@ WAYS: dict[str, Callable[[Scene, str], None]] = {
     "a failure": lambda scene, text: scene.worked(text, "fails"),
     "an exception in a worker": lambda scene, text: scene.worked(text, "breaks"),
     "a child's output": lambda scene, text: scene.worked(text, "prints"),
+    "a machine's words": lambda scene, text: scene.machine("k1", text=text),
+    "a machine's key": lambda scene, text: scene.machine("".join(text.split())[:200], plan=READ),
 }
 
 

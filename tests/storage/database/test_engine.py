@@ -1,5 +1,7 @@
 """How a database is opened: what readers and writers may expect of their connection."""
 
+import os
+import socket
 import sqlite3
 from contextlib import closing
 
@@ -37,3 +39,25 @@ def test_a_connection_that_the_server_ended_is_replaced_after_a_pause(postgres_e
         other.execute("SELECT pg_terminate_backend(%s, 10000)", [pid])
     with postgres_engine.connect() as c:
         assert c.exec_driver_sql("SELECT 1").scalar_one() == 1
+
+
+@pytest.mark.postgres
+def test_either_end_gives_up_a_connection_whose_other_end_is_gone_within_seconds(postgres_engine):
+    """A cut cable ends nothing by itself: what its process has locked would stay so for hours."""
+    with postgres_engine.connect() as c:
+        servers = {
+            name: c.exec_driver_sql(f"SHOW {name}").scalar_one()
+            for name in ("tcp_user_timeout", "tcp_keepalives_idle", "idle_in_transaction_session_timeout")
+        }
+        with socket.socket(fileno=os.dup(c.connection.driver_connection.fileno())) as ours:
+            alive, idle, patience = (
+                ours.getsockopt(level, name)
+                for level, name in (
+                    (socket.SOL_SOCKET, socket.SO_KEEPALIVE),
+                    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE),
+                    (socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT),
+                )
+            )
+
+    assert [*servers.values()] == ["15000", "5", "10s"]
+    assert (bool(alive), idle, patience) == (True, 5, 15_000)

@@ -28,7 +28,8 @@ def row(name: str) -> str:
         f"{one.words} ({', '.join(f'`{name}`' for name in one.lacking)})" for one in found if one.lacking
     ]
     marked = [
-        f"`{action}`" + ("" if one.changes else " (reads)") for action, one in sorted(actions(worker).items())
+        f"`{action}`" + ("" if one.changes else " (drafts)" if one.drafts else " (reads)")
+        for action, one in sorted(actions(worker).items())
     ]
     words = (worker.__doc__ or "").strip().partition("\n")[0]
     return f"| `{name}` | {words} | {', '.join(marked)} | {best or 'none'} | {'; '.join(lacks) or '–'} |"

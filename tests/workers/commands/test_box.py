@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.support.fleet.ground import boxed
 from tests.support.places import ROOT
+from tests.support.ports import ports
 from workers.base import Permanent
 from workers.commands import box, process
 from workers.commands.box import Box
@@ -49,12 +51,13 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     place.mkdir()
     secret.write_text("s3cret")
     os.environ["ANTHROPIC_API_KEY"] = "a-key"
-    program = PROBE % {"outside": str(home / "witness"), "secret": str(secret), "port": 1}
-    done = process.run(
-        [sys.executable, "-I", "-B", "-c", program],
-        cwd=place, env={"TOKEN": "another"}, timeout=60, scratch=home, key="box",
-        box=Box(place, box.interpreter()),
-    )  # fmt: skip
+    with socket.create_server(("127.0.0.1", port := ports())):
+        program = PROBE % {"outside": str(home / "witness"), "secret": str(secret), "port": port}
+        done = process.run(
+            [sys.executable, "-I", "-B", "-c", program],
+            cwd=place, env={"TOKEN": "another"}, timeout=60, scratch=home, key="box",
+            box=Box(place, box.interpreter()),
+        )  # fmt: skip
     assert done.returncode == 0, done.text()
     assert not (home / "witness").exists()  # what it wrote there was written to a folder of the box's own
     assert (place / "kept").exists()

@@ -47,7 +47,13 @@ def _git(words: Sequence[str], place: Path, ctx: Context) -> Finished:
     return process.run(
         ["git", *CAREFUL, *words],
         cwd=place,
-        env={"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"},
+        # Its directory is said, never looked for: no other repository's configuration and filters are read.
+        env={
+            "GIT_DIR": str(place / ".git"),
+            "GIT_WORK_TREE": str(place),
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh",
+        },
         timeout=SECONDS,
         scratch=ctx.scratch,
         key=ctx.key,

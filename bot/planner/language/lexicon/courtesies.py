@@ -42,6 +42,7 @@ PATTERNS = re.compile(
     r"|(?:so )?sorry (?:for|about) (?:the |this |that |all the )?(?:noise|trouble|bother|mess|rush|ping|spam"
     r"|short notice|delay|late notice)"
     r"(?: ,? ?but)?|sorry to (?:bother|interrupt|disturb|ask)(?: you)?(?: again)?(?: ,? ?but)?"
+    r"|sorry (?:to|for|about|that)(?! not)(?: (?!not |never |no )\w[\w']*){1,6} ,? ?but"
     rf"|if (?:it|that|this)(?:'s| is|'d be| would be|'s not| is not| isn't)? {EASY}(?: for you| with you)?"
     r"|if (?:it|that|this)(?:'s| is)?(?: not|n't)? (?:too much(?: of a)? (?:trouble|to ask|bother|hassle)"
     r"|a (?:bother|problem|hassle|big deal))(?: for you)?"

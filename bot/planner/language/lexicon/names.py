@@ -42,6 +42,7 @@ class Name:
     end: int
     said: str
     meanings: tuple[Meaning, ...]
+    inner: tuple["Name", ...] = ()  # “checkout prod” may be the endpoint, or the service and where it is
 
     def of(self, table: str) -> Meaning | None:
         """What it means among these names, if anything; exact before variant."""
@@ -128,10 +129,21 @@ def _longest(words: Sequence[Word], index: int, lexicon: Lexicon) -> Name | None
         key = tuple(part for word in span for part in parts_of(word.bare))
         if known := lexicon.known.get(key):
             said = " ".join(word.bare for word in span)
-            return Name(
-                index, end, said, tuple(Meaning(table, name, _how(said, name)) for table, name in known)
-            )
+            meanings = tuple(Meaning(table, name, _how(said, name)) for table, name in known)
+            return Name(index, end, said, meanings, _inner(words, index, end, lexicon))
     return None
+
+
+def _inner(words: Sequence[Word], start: int, end: int, lexicon: Lexicon) -> tuple[Name, ...]:
+    """The shorter names that a name of several words is made of, if every word of it is one."""
+    if end - start < 2:
+        return ()
+    cuts = (
+        (_longest(words[:cut], start, lexicon), _longest(words[:end], cut, lexicon))
+        for cut in range(start + 1, end)
+    )
+    whole = ((one, two) for one, two in cuts if one and two and (one.end, two.end) == (two.start, end))
+    return next(whole, ())
 
 
 def _how(said: str, name: str) -> How:

@@ -22,6 +22,8 @@ SAID = re.compile(r"[\"“„«]+([^\"”“»]+)[\"”“»]+")  # somebody's w
 STRUCK = re.compile(r"(?<!\w)~\S[^~\n]*~(?!\w)")
 TICK_INSIDE = re.compile(r"\w`+\w[^`]*`|`[^`]*\w`+\w")
 EMPHASIS = re.compile(r"(?<![\w*_])([*_])(?=\S)(.+?)(?<=\S)\1(?![\w*_])")
+LINE = "\x00"  # a line's end; nobody can say it, for what is hidden was refused before
+BULLET = re.compile(r"^[ ]*(?:[-*•–]|\(?\d{1,2}[.)])[ ]+(?=\S)", re.M)
 ARROW = re.compile(r"(?<=\s)(?:-+>|=>|→|➡️?)(?=\s)")
 TICKET = re.compile(r"^[A-Z][A-Z0-9]{1,9}-\d{1,6}$")
 POINTERS = frozenset(
@@ -135,9 +137,9 @@ def _unescaped(said: str) -> str:
 
 def _lined(text: str) -> tuple[Word, ...]:
     """The words; a line's end is a mark of its own, for it ends a sentence."""
-    marked = re.sub(r"[ ]*\n[\s]*", " \x1f ", text.strip())
+    marked = re.sub(r"[ ]*\n[\s]*", f" {LINE} ", BULLET.sub("", text.strip()))
     return tuple(
-        Word("\n", "\n", word.start, word.end, "mark") if word.text == "\x1f" else word
+        Word("\n", "\n", word.start, word.end, "mark") if word.text == LINE else word
         for word in words_of(marked)
     )
 
@@ -263,14 +265,16 @@ def _reasons(words: Sequence[Word], taken: Mapping[int, str], vocabulary: Vocabu
         if start in roles or start in taken or (opens and words[start].text in TELLERS):
             continue
         stop = end
-        while stop < len(words) and not _ends_reason(words, stop, vocabulary):
+        while stop < len(words) and not _ends_reason(words, stop, vocabulary, opens=opens):
             stop += 1
         roles |= dict.fromkeys(range(start, stop), "reason")
     return roles
 
 
-def _ends_reason(words: Sequence[Word], index: int, vocabulary: Vocabulary) -> bool:
+def _ends_reason(words: Sequence[Word], index: int, vocabulary: Vocabulary, *, opens: bool) -> bool:
     word = words[index]
+    if opens and word.text == ":":
+        return True  # “as discussed: back up …”
     if word.text in STOPS or word.text in REASON_ENDS - {"not"}:
         return True
     led = index > 0 and words[index - 1].text in {",", "and", "-", "–", "—"}

@@ -135,7 +135,7 @@ def split(
     for index, word in enumerate(words):
         if len(parts) >= MOST:
             break
-        if word.kind == "mark" and word.text in ENDS and roles.get(index) != "time":
+        if word.kind == "mark" and _ends(words, index, roles):
             parts.append(Part(range(start, index), strong, word.text))
             start = index + 1
             strong = start in linked or (start < len(words) and words[start].text in STRONG)
@@ -145,6 +145,19 @@ def split(
     parts.append(Part(range(start, len(words)), strong))
     kept = [part for part in parts if any(words[i].kind != "mark" for i in part.span)]
     return [_bound_back(words, part, kept[n - 1] if n else None, linked) for n, part in enumerate(kept)]
+
+
+WRAPS = frozenset({"to", "in", "on", "at", "with", "for", "from", "using", "into", "of", "by"})
+
+
+def _ends(words: Sequence[Word], index: int, roles: Mapping[int, str]) -> bool:
+    """Whether a mark ends a sentence; a line's end does, unless the next line only goes on with it."""
+    if words[index].text not in ENDS or roles.get(index) == "time":
+        return False
+    after = words[index + 1].text if index + 1 < len(words) else ""
+    keyed = [word.text for word in words[index + 2 : index + 3]] == [":"]  # “Version: 3.0.5”
+    wrapped = roles.get(index + 1) in {"name", "value", "time"} or after in WRAPS or keyed
+    return not (words[index].text == "\n" and wrapped)
 
 
 def _bound_back(words: Sequence[Word], part: Part, before: Part | None, linked: Collection[int]) -> Part:

@@ -13,6 +13,7 @@ VERB, WORD_MORE, FRONT, NOUN, TROUBLE = 3.0, 0.8, 0.5, 1.6, 1.8
 LOOSE, ENTITY, MISSING, MISSING_TARGET, FOREIGN, BY_NAME = 2.2, 0.7, 0.5, 1.1, 0.9, 1.9
 WIDEST = 14  # words in a gap
 FLOOR = 1.2
+PLAIN = 6  # letters of a noun in which a slip is seen
 TIE = 0.25
 PASSIVE = frozenset(
     {
@@ -121,6 +122,13 @@ def grammar(intents: Sequence[Intent], vocabulary: Vocabulary) -> Grammar:
         for word, listed in first.items()
         if any(p.role == "verb" and kind == "base" for p, kind in listed)
     )
+    heads |= {
+        words[0]
+        for one in intents
+        if not one.trouble
+        for words in one.nouns
+        if len(words) == 1 and len(words[0]) >= PLAIN
+    }
     listed = [words for one in intents for words in (*one.about, *one.nouns, *one.requires)]
     spoken = frozenset(word for words in listed for word in words)
     by_first = {word: (*found,) for word, found in first.items()}

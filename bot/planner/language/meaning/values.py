@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bot.planner.language.lexicon.names import How, Lexicon, Meaning, Name, near, version
 from bot.planner.language.lexicon.plain import Doubt
@@ -111,6 +111,7 @@ def facts(
 ) -> Facts:
     """Every slot's value that the clause says."""
     values, used, doubts, guesses = dict[str, Value](), set[int](), list[Doubt](), dict[str, str]()
+    clause = replace(clause, names=_fitting(clause.names, slots))
     for name, slot in slots.items():
         found = [*_candidates(name, slot, clause, config, lexicon)]
         if _free(slot):
@@ -135,6 +136,16 @@ def facts(
             values[name] = Value(clause.words[index].text, meaning.name, meaning.how)
             used.add(index)
     return Facts(values, frozenset(used), tuple(doubts), guesses)
+
+
+def _fitting(names: Sequence[Name], slots: Mapping[str, Slot]) -> list[Name]:
+    """“restart checkout prod”: no endpoint is wanted here, but a service and where it is."""
+    tables = {slot.inventory for slot in slots.values() if slot.inventory}
+    return [
+        inner
+        for name in names
+        for inner in (name.inner if name.inner and not any(map(name.of, tables)) else (name,))
+    ]
 
 
 def _left_behind(

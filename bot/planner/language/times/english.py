@@ -11,6 +11,7 @@ def english(said: str) -> str:
     if re.search(r" (?:next|nächsten|próximo) ", text):
         return said.strip()  # may be either week: the judge asks
     text = _spoken(text)
+    text = re.sub(r" ([01]\d|2[0-3])([0-5]\d)(?= zone\d)", r" \1:\2", text)
     text = re.sub(r" (\d{1,2})(?::(\d{2}))? uhr ", lambda f: f" {int(f[1]):02}:{f[2] or '00'} ", text)
     text = re.sub(r" (\d{1,2}) de la (?:mañana|manana|madrugada) ", r" \1am ", text)
     text = re.sub(r" (\d{1,2}) de la (?:tarde|noche) ", r" \1pm ", text)

@@ -5,10 +5,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from bot.planner.language.lexicon.words import Word
 from bot.planner.language.times.instants import instants
 from bot.planner.language.times.moment import Time
+from bot.planner.language.times.patterns import WEEKDAYS
 from bot.planner.language.times.recurring import recurring
 from bot.planner.language.times.windows import windows as named
 from bot.planner.language.times.zoned import zone, zone_words
@@ -23,7 +25,22 @@ def find(words: Sequence[Word], taken: Mapping[int, str], windows: Sequence[str]
             start, end = _at(places, match.start()), _at(places, match.end() - 1) + 1
             found.append(_placed(time, words, start, end))
             line = line[: match.start()] + re.sub(r"\S", "\x00", match[0]) + line[match.end() :]
-    return sorted(found, key=lambda time: time.start)
+    return _wedded(sorted(found, key=lambda time: time.start))
+
+
+WEEKLY = frozenset({"weekly", "every week", "each week", "once a week", "wöchentlich", "semanalmente"})
+ON_DAY = re.compile(rf"(?:on )?({'|'.join(WEEKDAYS)}) (?:at )?(\d.*)")
+
+
+def _wedded(times: list[Time]) -> list[Time]:
+    """“a weekly backup …, sunday 3am”: how often, and the day of the week said somewhere else."""
+    often = [time for time in times if time.recurs and time.said.lower() in WEEKLY]
+    days = [(time, found) for time in times if (found := ON_DAY.fullmatch(time.words))]
+    if not (len(often) == len(days) == 1):
+        return times
+    (time, found), wed = days[0], replace(often[0], kind="every", days=days[0][1][1], why="", recurs=False)
+    clock = replace(time, words=f"at {found[2]}")
+    return [wed if one is often[0] else clock if one is time else one for one in times]
 
 
 def _placed(time: Time, words: Sequence[Word], start: int, end: int) -> Time:

@@ -17,10 +17,11 @@ from bot.planner.language.times.patterns import (
     NUMBERED,
     RANGE,
     VAGUE,
+    WEEKDAY,
     ZONED,
 )
 
-DAYPART = rf"(?:(?:on |am |el |for )?(?:{DATE}|{DAYWORD}))"
+DAYPART = rf"(?:(?:on |am |el |for )?(?:(?:{WEEKDAY} (?:, )?(?:the )?)?{DATE}|{DAYWORD}))"
 ABSOLUTE = [
     (rf"{AT}{ISO}{ZONED}", "iso"),
     (rf"(?:{DAYPART}(?: ,)? )?(?:at )?{RANGE}{ZONED}(?: (?:on )?{DAYWORD})?", "range"),

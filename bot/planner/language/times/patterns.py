@@ -12,7 +12,8 @@ UHR = (
     r"(?:\d{1,2}(?::\d{2})? uhr|\d{1,2} de la (?:mañana|manana|tarde|noche|madrugada)|(?:mediodía|"
     r"mediodia|medianoche|mitternacht|mittag))"
 )
-HOUR = rf"(?:{CLOCK}|{HALF}|{UHR})"
+MILITARY = r"(?:[01]\d|2[0-3])[0-5]\d(?= zone\d)"  # “0300 UTC”
+HOUR = rf"(?:{CLOCK}|{HALF}|{UHR}|{MILITARY})"
 NUMBERED = r"\d{1,2}"
 WEEKDAYS = {
     "monday": "mon|monday|mondays|montag|montags|lunes",

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from bot.machines.oncall import shift
 from bot.machines.oncall.duty import Duty, duties
 from bot.people import People, Unidentified
-from bot.plans.permits import on_call_then
+from bot.plans.permits import on_call_then, permit
 from bot.policy.authorize import Actor, Allowed, Refused, authorize, mention
 from bot.process import on_call_now
 from storage.config import SignoffConfig
 from storage.errors import BadConfig
-from tests.support.fakes import HERE, TEAM
+from tests.support.fakes import HERE, TEAM, plan_spec, terms
 from tests.support.room import Room
 from tests.support.samples.cards import plan_view
 
@@ -149,6 +149,9 @@ def test_a_schedule_without_its_secret_does_not_start():
 class Slack:
     """Knows everybody."""
 
+    def conversations_info(self, channel: str) -> Any:
+        return {"channel": {"id": channel, "is_channel": True}}
+
     def users_info(self, user: str) -> Any:
         return {"user": {"id": user, "team_id": TEAM, "profile": {}}}
 
@@ -193,6 +196,38 @@ def test_a_yes_given_on_call_outlives_the_shift_unless_the_schedule_says_otherwi
     for holds, kept in (("approval", {"oncall:primary"}), ("shift", set())):
         bot = replace(room.bot, config=config("http://127.0.0.1:1", holds=holds))
         assert on_call_then(bot, after, ("BOB", "oncall:primary", "S1")).groups == kept
+
+
+@pytest.mark.parametrize(("holds", "runs"), [("approval", True), ("shift", False)])
+def test_a_handover_between_approval_and_run(lite, holds, runs, monkeypatch):
+    monkeypatch.setattr("bot.people.GROUP", 0.0)  # seconds for which a group is remembered
+    found = asked_of(config("http://127.0.0.1:1", holds=holds))
+    now_on_call, told = {"BOB"}, {"schedule": "PSCHED", "end": "2026-11-16T08:00:00Z"}
+
+    class OnDuty:
+        answer: ClassVar = {"BOB": told}
+
+        def __call__(self) -> frozenset[str]:
+            return frozenset(now_on_call)
+
+    room = Room(lite)
+    approvers = {"approvers": ("oncall:primary",)}
+    plan_id = room.proposed(plan_spec(), terms(policy=found.version(), **approvers))
+    room.bot = replace(room.bot, config=found, people=people(found, OnDuty()))
+    room.clicks("EVE", "approve")  # the wrong person
+    assert room.view().state == "proposed"
+    room.clicks("BOB", "approve")
+    assert room.view().state == "approved", room.whispers("BOB")
+    (yes,) = (event for event in lite.events(plan_id) if event.verb == "approve")
+    assert "PSCHED" in str(yes.data)
+
+    now_on_call.clear()
+    now_on_call.add("EVE")
+    permit(room.bot)
+
+    why = room.view().steps[0].withheld
+    assert (why == "") is runs, why
+    assert runs or "an approval no longer holds" in why
 
 
 def test_a_question_calls_the_people_and_falls_back_when_nobody_can_say(lite):

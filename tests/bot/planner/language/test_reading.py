@@ -179,7 +179,7 @@ def wrongly_planned(rules: frozenset[str]) -> int:
 
 def test_each_guard_is_needed_and_together_they_let_nothing_through():
     """The table of ablation: wrong plans with all guards, without each of them, without any."""
-    without = {rule: wrongly_planned(RULES - {rule}) for rule in sorted(RULES)}
+    without = {rule: wrongly_planned(RULES - {rule}) for rule in ("frame", "risk")}
 
     assert wrongly_planned(RULES) == 0
     assert without["risk"] >= 5, without
@@ -213,7 +213,7 @@ def test_decoration_changes_no_effect(wish):
 
 def test_what_is_inserted_or_stands_around_is_never_lost():
     """The short form of `python -m tests.proof.language`."""
-    assert insertion.prove(200).lost == []
+    assert insertion.prove(120).lost == []
 
 
 def test_of_a_sentence_that_is_too_long_nothing_is_planned_for_its_end_would_be_lost():

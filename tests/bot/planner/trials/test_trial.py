@@ -19,11 +19,14 @@ from bot.planner.model.usage import PRICES, Usage
 from bot.planner.trials import trial
 from bot.planner.trials.report import compared, markdown
 from bot.planner.trials.tasks import Task, tasks
+from bot.planner.trials.trial import Sample
+from storage.config import Purpose
+from storage.errors import SignoffError
 from tests.support.fake_model import KEY, MODEL, QUESTION, REFUSAL, FakeModel, fails, says
 
 pytestmark = pytest.mark.model
 
-OTHERS = {"changing": 4, "reviewing": 4, "iterating": 2}
+OTHERS = {"changing": 6, "reviewing": 10, "iterating": 3}
 SHARES = Counter({"planning": 0, "clarifying": 0, "refusing": 0})
 for _case in cases():
     SHARES[{"plan": "planning", "clarify": "clarifying", "refuse": "refusing"}[_case.kinds()[0]]] += 1
@@ -46,7 +49,7 @@ def few() -> list[Task]:
 def tried(fake: FakeModel, chosen: list[Task], samples: int = 1) -> dict[str, Any]:
     client = connect(KEY, url=fake.url)
 
-    def made(spend: Callable[[str, Usage], None]) -> Claude:
+    def made(purpose: Purpose, spend: Callable[[str, Usage], None]) -> Claude:
         return Claude(client, MODEL, "low", PRICES, spend, retries=0)
 
     answers = trial.run(made, chosen, samples=samples, at_once=4)
@@ -85,7 +88,7 @@ def test_repairs_cost_and_the_prompt_are_on_the_report():
         found = tried(fake, [task for task in few() if task.kind == "refusing"][:1])
 
     total = found["total"]
-    assert (total["right"], total["calls"], total["more_calls"]) == (1, 2, 1)
+    assert (total["right"], total["calls"], total["repairs"]) == (1, 2, 1)
     assert total["usd"] == pytest.approx(2 * (1000 * 4 + 200 * 20) / 1e6)
     assert [one.partition("-")[0] for one in found["prompts"]] == ["prompt"]
     assert found["prompts"][0].startswith(prompt.version("prompt")[:7])
@@ -96,7 +99,7 @@ def test_right_every_time_is_less_than_right_once():
         (task,) = [task for task in few() if task.kind == "refusing"][:1]
         client = connect(KEY, url=fake.url)
         answers = trial.run(
-            lambda spend: Claude(client, MODEL, "low", PRICES, spend), [task], samples=3, at_once=1
+            lambda purpose, spend: Claude(client, MODEL, "low", PRICES, spend), [task], samples=3, at_once=1
         )
         client.close()
     found = trial.figures(answers, model=MODEL, floor=0.7)
@@ -109,8 +112,29 @@ def test_rules_alone_get_a_review_and_an_investigation_right():
     with FakeModel(lambda body: says(json.dumps(answer(body)))) as fake:
         found = tried(fake, [task for task in tasks() if task.kind in {"reviewing", "iterating"}])
 
-    assert found["kinds"]["reviewing"]["right"] == 3, "all but the one that a retry would mend"
+    assert found["kinds"]["reviewing"]["right"] == 5, "where people must say; it knows no other rung here"
     assert fake.rejected == []
+
+
+def test_enough_plans_hide_no_kind_that_is_bad():
+    def sample(kind: str, *, wrong: bool) -> Sample:
+        return Sample(kind=kind, name=kind, wrong=("no",) if wrong else ())
+
+    good = [sample("planning", wrong=False)] * 300
+    found = trial.figures([*good, sample("reviewing", wrong=True)], model=MODEL, floor=0.7)
+
+    assert (found["below"], trial.code(found)) == (["reviewing"], 1)
+    assert trial.code(trial.figures(good, model=MODEL, floor=0.7)) == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [({"samples": 0}, "at least one sample"), ({"report": Path("/gone/r.json")}, "written into")],
+)
+def test_what_cannot_be_tried_is_said_before_it_costs(monkeypatch, more, why):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    with pytest.raises(SignoffError, match=why):
+        checks.evaluate(BotSettings(), offline=False, as_json=False, cases=None, floor=None, **more)
 
 
 def test_two_reports_are_compared_by_kind_and_by_case(tmp_path, capsys):

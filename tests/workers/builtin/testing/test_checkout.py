@@ -9,6 +9,7 @@ import pytest
 from tests.support.samples.suites import preview
 from tests.support.scratch import context
 from workers.base import Permanent, Report
+from workers.builtin.testing import checkout
 from workers.builtin.testing import test_runner as runner
 
 OLD = "def test_version(): assert open('version').read() == 'old'"
@@ -151,3 +152,17 @@ def test_what_a_suite_takes_is_known_before_it_runs() -> None:
     assert hints == {
         "full": "only on staging; version must match v.*", "plain": "takes no version", "broken": "",
     }  # fmt: skip
+
+
+def test_a_repository_around_the_checkout_is_not_looked_for(tmp_path: Path) -> None:
+    """Where there is none of its own yet, git would take the one above, with its filters."""
+    witness, place = tmp_path / "witness", tmp_path / "around" / "checkout"
+    place.mkdir(parents=True)
+    git(place.parent, "init", "--quiet")
+    with (place.parent / ".git" / "config").open("a") as config:
+        config.write(f'[filter "x"]\n\tclean = touch {witness}; cat\n')
+    (place.parent / ".git" / "info" / "attributes").write_text("* filter=x\n")
+    (place / "file").write_text("x")
+
+    assert checkout._git(["add", "."], place, context(tmp_path)).returncode != 0
+    assert not witness.exists()

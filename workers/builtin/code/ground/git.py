@@ -34,6 +34,10 @@ CAREFUL = (
     "-c",
     "gc.auto=0",
     "-c",
+    "core.filesRefLockTimeout=10000",  # a hundred agents and one list of refs
+    "-c",
+    "core.packedRefsTimeout=10000",
+    "-c",
     "maintenance.auto=false",
     "-c",
     "core.fsync=committed,loose-object,reference",

@@ -22,7 +22,7 @@ from workers.base import (
 from workers.builtin.code.ground import model, subtasks
 from workers.builtin.code.ground.acceptance import judge, may_change
 from workers.builtin.code.ground.git import Git
-from workers.builtin.code.ground.places import place_of
+from workers.builtin.code.ground.places import place_of, sweep_locks
 from workers.builtin.code.ground.queue import Drafted, Landed, land
 from workers.builtin.code.ground.refs import draft_ref, integrated
 from workers.builtin.code.ground.repository import Entry, Repository, entry_of
@@ -116,6 +116,11 @@ class Code(Worker):
         data = ExploreData(commit=commit, files=len(files), outline=_outline(files))
         return Report[ExploreData].ok(f"{params.repository} has {len(files)} files at {commit[:8]}", data)
 
+    @explore.preview
+    def _box(self, params: ExploreParams, ctx: Context) -> Preview:
+        """Where agents would work, said before anybody approves that they do."""
+        return Preview(f"Agents work {box.said()}.", {"box": box.kind()}, (box.brief(),))
+
     @action(
         changes=False,
         repeat="safe",
@@ -143,11 +148,6 @@ class Code(Worker):
         )
         how = f"by {by}" if by else f"from the plan {params.plan}"
         return Report[DecomposeData].ok(f"{len(titles)} subtasks, {how}", data)
-
-    @decompose.preview
-    def _box(self, params: DecomposeParams, ctx: Context) -> Preview:
-        """Where agents would work, said before anybody approves that they do."""
-        return Preview(f"Agents work {box.said()}.", {"box": box.kind()}, (box.brief(),))
 
     @action(
         changes=True,
@@ -212,6 +212,7 @@ class Code(Worker):
     def _git(self, name: str, ctx: Context) -> Git:
         git = Git(entry_of(name, self.entry("repositories", name)), ctx)
         git.ready()
+        sweep_locks(git.dir)
         return git
 
     def _work(self, params: IntegrateParams, ctx: Context) -> Work:

@@ -45,29 +45,6 @@ def test_a_draft_is_committed_by_us_with_who_and_why(ground: Ground, monkeypatch
     assert [*(ground.home / "pool" / "work").iterdir()] == []
 
 
-@pytest.mark.parametrize("fault", ["wrong", "lazy", "cheat"])
-def test_red_output_goes_back_to_the_agent_and_counts_as_an_incident(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    with serving(dealt(fault), monkeypatch):
-        report = ground.change()
-    assert report.status == "succeeded"
-    assert report.data is not None
-    assert (report.data.incident, report.data.rounds) == ("red", 1)
-    assert (
-        ground.git().run("show", f"{report.data.commit}:tests/test_part_000.py").startswith("import unittest")
-    )
-
-
-@pytest.mark.parametrize("fault", ["malformed", "unknown_tool", "truncated", "endless"])
-def test_a_stumble_inside_the_conversation_is_no_incident(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    with serving(dealt(fault), monkeypatch):
-        report = ground.change()
-    assert (report.status, report.data and report.data.incident) == ("succeeded", "")
-
-
 def test_an_agent_that_repeats_itself_is_ended_and_the_next_one_begins_anew(
     ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:

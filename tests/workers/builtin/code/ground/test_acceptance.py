@@ -103,3 +103,21 @@ def test_a_program_that_is_not_there_is_our_fault(tmp_path: Path) -> None:
     git = Ground(tmp_path, suite=["/usr/bin/no-such-program"]).git()
     with pytest.raises(Permanent, match="could not be run"):
         judge(git, git.fetch(), (), tmp_path)
+
+
+def test_a_program_that_only_ends_is_not_believed(tmp_path: Path) -> None:
+    """`os._exit(0)` in what is tested makes a suite end with 0, and no test has run."""
+    suite = [sys.executable, "-c", "import os; os._exit(0)", "pytest"]
+    git = Ground(tmp_path, suite=suite).git()
+    assert not judge(git, git.fetch(), (), tmp_path).green
+    git = Ground(tmp_path, suite=[sys.executable, "-c", "print('3 passed in 0.1s')", "pytest"]).git()
+    assert judge(git, git.fetch(), (), tmp_path).green
+
+
+def test_a_test_that_decides_is_nobodys_to_change_wherever_it_lies(
+    at: tuple[Git, str, Path], tmp_path: Path
+) -> None:
+    git, base, place = at
+    (place / "shop" / "check.py").write_text("# a test that no glob protects\n")
+    assert drafted(git, base, place, ["shop"]).strays == ()
+    assert drafted(git, base, place, ["shop"], ["shop/check.py"]).strays == ("shop/check.py",)

@@ -1,12 +1,16 @@
 """The merge queue: conflicts and semantic pairs are left out by name, the same twice."""
 
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from tests.support.fleet.ground import Ground
+from workers.base import Permanent
 from workers.builtin.code.ground.git import Git
+from workers.builtin.code.ground.places import sweep_locks
 from workers.builtin.code.ground.queue import Drafted, Landed, land
 
 pytestmark = pytest.mark.fleet
@@ -62,3 +66,22 @@ def test_each_key_is_in_the_history_once(git: Git, tmp_path: Path) -> None:
     found = land(git, base, made, lambda tree, landed: True, "Signoff-Plan: 1")
     keys = git.run("log", "--format=%(trailers:key=Signoff-Landed,valueonly)", f"{base}..{found.tip}").split()
     assert sorted(keys) == ["key-a", "key-b", "key-c"]
+
+
+def test_what_another_has_moved_is_not_overwritten(git: Git) -> None:
+    base = git.fetch()
+    one, two = (git.commit(f"{base}^{{tree}}", [base], name) for name in ("one", "two"))
+    git.move("refs/heads/signoff/1/change-0", one)
+    with pytest.raises(Permanent, match="update-ref failed"):
+        git.move("refs/heads/signoff/1/change-0", two)
+    assert git.tip("refs/heads/signoff/1/change-0") == one
+
+
+def test_a_lock_that_a_killed_git_left_is_taken_away(git: Git) -> None:
+    git.fetch()
+    old, new = git.dir / "refs" / "heads" / "old.lock", git.dir / "packed-refs.lock"
+    for lock, age in ((old, 500), (new, 0)):
+        lock.touch()
+        os.utime(lock, (time.time() - age,) * 2)
+    sweep_locks(git.dir)
+    assert (old.exists(), new.exists()) == (False, True)

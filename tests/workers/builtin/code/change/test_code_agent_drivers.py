@@ -59,6 +59,9 @@ def test_a_fault_ends_alike_with_either_driver(
     assert (how, data.incident, data.rounds) == CLASSES[fault], report.summary
     assert bool(data.flags) is (fault == "hostile")
     assert not (ground.home / "witness").exists()
+    if data.commit:
+        judge = ground.git().text(data.commit, "tests/test_part_000.py")
+        assert judge.startswith("import unittest")
     assert [*(ground.home / "pool" / "work").iterdir()] == []
     assert mine() == []
 
