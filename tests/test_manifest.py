@@ -19,6 +19,7 @@ COMING = {"views.push", "views.update", "chat.delete", "chat.getPermalink", "rea
 CALLS = {
     "files_upload_v2": ("files.getUploadURLExternal", "files.completeUploadExternal"),
     "usergroups_users_list": ("usergroups.users.list",),
+    "assistant_threads_setStatus": ("assistant.threads.setStatus",),
     "apps_connections_open": ("apps.connections.open",),
 }
 # From Slack's manifest schema 2.0.0: the sections we use are closed objects with these keys.
@@ -76,6 +77,7 @@ def methods() -> set[str]:
         "apps_",
         "auth_",
         "bots_",
+        "assistant_",
     )
     return {name for name in names if name.startswith(prefixes)}
 

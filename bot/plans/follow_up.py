@@ -7,9 +7,9 @@ from bot.planner import planning
 from bot.planner.grounding.follow_ups import FollowUp, follow_up, same_for, scaled
 from bot.planner.grounding.names import environment, named
 from bot.planner.runbooks.book import NoPlan, Planned
-from bot.plans import grounding
-from bot.plans.looking import look
 from bot.plans.once_more import said_again, way_back
+from bot.plans.thought import grounding
+from bot.plans.thought.looking import look
 from storage.contract.capability import Contract
 from storage.contract.spec import StepSpec
 from storage.contract.states import PlanState, StepState

@@ -10,12 +10,13 @@ from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.questions import Form, NeedsAnswers
 from bot.planner.validate import Catalogue
-from bot.plans import aloud, clarify, follow_up, looking
+from bot.plans import clarify, follow_up
 from bot.plans.follow_up import Looking
-from bot.plans.grounding import ground
 from bot.plans.own_words import not_said
 from bot.plans.problems import problem
-from bot.plans.spending import affordable
+from bot.plans.thought import aloud, looking
+from bot.plans.thought.grounding import ground
+from bot.plans.thought.spending import affordable
 from bot.policy.authorize import terms
 from storage.config import is_group
 from storage.contract.demands import Quorum

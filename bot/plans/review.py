@@ -14,10 +14,10 @@ from bot.context import Bot
 from bot.planner.decision import Decision, Progress, Verb, progress
 from bot.planner.review.gate import Ruling
 from bot.planner.review.ladder import LADDER, Ladder, ask, next_move
-from bot.plans import aloud
 from bot.plans.amend import bereft
-from bot.plans.grounding import around
-from bot.plans.spending import affordable
+from bot.plans.thought import aloud
+from bot.plans.thought.grounding import around
+from bot.plans.thought.spending import affordable
 from bot.policy.authorize import terms
 from storage.contract.spec import PlanSpec
 from storage.contract.stand_in import answered

@@ -12,9 +12,9 @@ from bot.planner.edits.pointing import EditContext
 from bot.planner.model.prompt import Ground
 from bot.planner.model.usage import ModelFailed
 from bot.planner.model.wire import Asked, Declined, Inquiry
-from bot.plans import aloud, grounding
 from bot.plans.amend import amend
-from bot.plans.spending import affordable, over_budget
+from bot.plans.thought import aloud, grounding
+from bot.plans.thought.spending import affordable, over_budget
 from bot.untrusted import clip, inert
 from storage.contract.spec import PlanSpec
 from storage.database.tables import Delivery

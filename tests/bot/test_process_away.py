@@ -20,8 +20,8 @@ from storage.clock import wall
 from storage.database.engine import migrate, open_engine
 from storage.database.tables import Delivery
 from tests.proof.deliveries import CONFIG, WISH
+from tests.support.doors.monitor import get
 from tests.support.fakes import real_contracts
-from tests.support.monitor import get
 from tests.support.ports import ports
 from tests.support.postgres import fresh_database, postgres_server
 from tests.support.store import Store

@@ -149,7 +149,7 @@ def test_the_file_would_tell_of_words_that_are_obeyed(lite, tmp_path, monkeypatc
     monkeypatch.setattr("bot.plans.review.as_policy_asks", lambda bot, view, ruling: ruling)
     monkeypatch.setattr("storage.plans.decisions.exceeds", lambda *_: "")
     monkeypatch.setattr("storage.steps.taking._beyond", lambda *_: "")
-    monkeypatch.setattr("bot.plans.looking.open_value", lambda *_: "")
+    monkeypatch.setattr("bot.plans.thought.looking.open_value", lambda *_: "")
     monkeypatch.setattr("bot.plans.own_words.unsaid", lambda *_: "")
     file = tmp_path / "effects"
     file.touch()

@@ -16,7 +16,7 @@ import psycopg
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
 from storage.errors import Unavailable
-from tests.support.monitor import get
+from tests.support.doors.monitor import get
 from tests.support.places import ROOT
 from tests.support.ports import ports
 from tests.support.store import Store

@@ -11,7 +11,7 @@ from aiohttp import web
 
 from storage.errors import BadConfig
 from storage.http_server import Bounds, Threads, serving
-from tests.support.monitor import get
+from tests.support.doors.monitor import get
 
 TIGHT = Bounds(connections=200, patience=1.0, size=1000, life=2.0, parting=2.0)
 HEAD = b"POST /echo HTTP/1.1\r\nHost: here\r\nContent-Length: %d\r\n\r\n"

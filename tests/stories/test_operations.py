@@ -17,8 +17,8 @@ from storage.clock import wall
 from storage.contract.capability import Contract
 from storage.database.engine import migrate, open_engine
 from tests.support.carriers import until
+from tests.support.doors.monitor import get
 from tests.support.fakes import approve, messages, plan_spec, step, terms
-from tests.support.monitor import get
 from tests.support.ports import ports
 from tests.support.store import Store
 from tests.support.world import WITNESS, witnessed

@@ -15,8 +15,8 @@ from storage.monitoring.health import Health, HealthSettings, Pulse, answering
 from storage.monitoring.health_door import THREADS
 from storage.monitoring.metrics import Figure, figures, told
 from tests.conftest import emptied
+from tests.support.doors.monitor import get
 from tests.support.fakes import BACKUP, DEPLOY, FakeClock, approved, bad, ok, propose, step, take, tamper
-from tests.support.monitor import get
 from tests.support.ports import ports
 from tests.support.store import Store
 

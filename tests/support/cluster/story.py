@@ -12,8 +12,8 @@ import psycopg
 
 from bot.cli.supervise import Child
 from storage.clock import jump
+from tests.support.doors.monitor import get
 from tests.support.fakes import attempts, verbs
-from tests.support.monitor import get
 from tests.support.ports import ports
 from tests.support.postgres import fresh_database
 from tests.support.world import World, effects, hold, with_witness

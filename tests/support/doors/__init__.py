@@ -1,1 +1,1 @@
-"""What tests of the doors for machines share: asks, fakes of providers, hostile servers."""
+"""What tests of doors share: asks, fakes of providers, hostile servers, a monitor."""

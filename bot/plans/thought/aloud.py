@@ -6,7 +6,7 @@ from functools import partial
 
 from bot.context import Bot
 from bot.planner.model.streaming import Listener
-from bot.plans.spending import book
+from bot.plans.thought.spending import book
 from storage.contract.saying import short
 from storage.contract.spec import StepSpec
 from storage.errors import SignoffError

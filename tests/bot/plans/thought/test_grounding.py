@@ -9,8 +9,8 @@ import pytest
 
 from bot.planner.model import prompt
 from bot.planner.model.usage import ModelUnavailable
-from bot.plans.grounding import ground
 from bot.plans.propose import propose
+from bot.plans.thought.grounding import ground
 from bot.plans.up_to_date import fresh
 from storage.config import Freeze, PolicyConfig
 from storage.contract.spec import PlanSpec, StepSpec

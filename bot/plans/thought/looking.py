@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from bot.context import Bot
 from bot.planner.prepare import prepare
-from bot.plans import aloud
+from bot.plans.thought import aloud
 from bot.policy.authorize import terms
 from bot.untrusted import clip
 from storage.contract.mandate import open_value

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.plans.looking import PER_PLAN, judged, look, notes
+from bot.plans.thought.looking import PER_PLAN, judged, look, notes
 from storage.config import PolicyConfig
 from storage.contract.spec import StepSpec
 from storage.plans.planning_reads import PATIENCE

@@ -1,0 +1,1 @@
+"""Machines ask at real doors: pipelines, agents, hooks, servers of tools."""
