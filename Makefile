@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test check quick audit proof bench crash soak lock image-rehearsal clean
+.PHONY: install demo test check quick agents audit proof bench crash soak lock image-rehearsal clean
 
 # The lock is also its own constraint (-c): pip before 23.3 does not hold `psycopg[pool]` to what `psycopg` is pinned to.
 install: $(VENV)/.installed
@@ -40,9 +40,14 @@ QUICK := tests/storage tests/workers/commands tests/workers/engine tests/workers
 quick: $(VENV)/.installed-dev
 	$(BIN)/pytest -q -n auto --dist loadfile -m "not postgres and not browser and not k8s and not crash" $(QUICK)
 
+# The second driver of coding agents, whose client weighs 370 MB: installed, and the fleet's tests run with it.
+agents: $(VENV)/.installed-dev
+	@$(BIN)/python .ci/install.py "the agents' SDK" --require-hashes -r requirements-agents.lock -c requirements-agents.lock
+	$(BIN)/pytest -q -m fleet tests/workers
+
 # Known weaknesses of what the lock files name.
 audit: $(VENV)/.installed-dev
-	$(BIN)/python .ci/audit.py requirements.lock requirements-dev.lock
+	$(BIN)/python .ci/audit.py requirements.lock requirements-agents.lock requirements-dev.lock
 
 # The full counts behind the short forms in the tests. Needs what .ci/run installs, and KUBEBUILDER_ASSETS.
 proof: $(VENV)/.installed-dev
@@ -56,6 +61,8 @@ proof: $(VENV)/.installed-dev
 	  "$(BIN)/python -m tests.proof.model" \
 	  "$(BIN)/python -m tests.proof.mutation" \
 	  "$(BIN)/python -m tests.proof.fleet --agents 30 --minutes 2" \
+	  "$(BIN)/python -m tests.proof.fleet.queue --changes 20" \
+	  "$(BIN)/python -m tests.proof.fleet.mutants" \
 	  "FUZZ=20 $(BIN)/pytest -q --timeout 1800 tests/invariants/test_fuzz.py" \
 	  "$(BIN)/python -m tests.proof.process" \
 	  "$(BIN)/python -m tests.proof.zones" \

@@ -217,6 +217,7 @@ class Evidence:
             plan.head,
             plan.events,
             (ended_at - plan.created_at).total_seconds() if ended_at else 0.0,
+            view.needed,
         )
 
 

@@ -97,7 +97,8 @@ def drop(memory: Memory) -> None:
 
 
 def _had_opened(event: Any, opened: Collection[tuple[int, str, datetime]]) -> bool:
-    return any(
+    """In Slack, which the approval says itself, or at the board."""
+    return bool(event.data.get("opened")) or any(
         (revision, user) == (event.data.get("revision"), event.actor) and at <= event.at
         for revision, user, at in opened
     )

@@ -6,6 +6,7 @@ from bot.policy.authorize import Actor, Allowed, authorize
 from storage.config import SignoffConfig
 from storage.steps import due
 from storage.steps import turn as taking_turns
+from tests.proof.fleet import mutants as fleet
 from tests.proof.mutation import WATCHED, equivalents
 from tests.proof.parts.mutants import Mutant, install, mutants
 from tests.support.places import ROOT, elsewhere
@@ -79,3 +80,7 @@ def test_the_tests_that_must_notice_exist():
     files = {test.partition("::")[0] for tests in WATCHED.values() for test in tests}
 
     assert [file for file in files if not (ROOT / "tests" / file).exists()] == []
+
+
+def test_each_mutant_of_the_fleet_has_its_one_place():
+    assert [one.what for one in fleet.MUTANTS if fleet.places(one) != 1] == []

@@ -62,6 +62,7 @@ class Entry:
     head: str
     events: int
     seconds: float = 0.0
+    needed: int = 0  # approvals
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def _entry(one: Entry, tell: Telling) -> Safe:
                 f" in {tell.where(one.channel)} at {one.asked_at:%Y-%m-%d %H:%M:%S} UTC: “{one.wish}”",
             ),
         ),
-        ("Approved", joined(*approved) if approved else joined("by nobody" if one.risk else "–")),
+        ("Approved", joined(*approved) if approved else joined(_unapproved(one))),
         ("The plan", joined(f"revision {one.revision}, digest ", tag("code", one.digest or "–"))),
         ("Risk, policy", joined(f"{one.risk or '–'}, version ", tag("code", one.policy or "–"))),
         ("Targets", joined(", ".join(one.targets) or "–")),
@@ -158,6 +159,12 @@ def _entry(one: Entry, tell: Telling) -> Safe:
         tag("div", tag("dl", *facts, class_="facts"), link, class_="pad"),
         aside=aside,
     )
+
+
+def _unapproved(one: Entry) -> str:
+    if not one.revision:
+        return "–"
+    return f"by nobody; {one.needed} needed" if one.needed else "no approval was needed, says the policy"
 
 
 def report_csv(facts: ReportFacts) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.fleet.ground import boxed
 from tests.support.places import ROOT
+from tests.support.ports import ports
 from workers.base import Permanent
 from workers.commands import box, process
 from workers.commands.box import Box
@@ -50,8 +51,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     place.mkdir()
     secret.write_text("s3cret")
     os.environ["ANTHROPIC_API_KEY"] = "a-key"
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
+    with socket.create_server(("127.0.0.1", port := ports())):
         program = PROBE % {"outside": str(home / "witness"), "secret": str(secret), "port": port}
         done = process.run(
             [sys.executable, "-I", "-B", "-c", program],

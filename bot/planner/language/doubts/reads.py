@@ -9,7 +9,8 @@ from bot.planner.language.lexicon.plain import Doubt
 from bot.planner.language.lexicon.vocabulary import split
 from bot.planner.language.lexicon.words import Word
 from bot.planner.language.meaning import clauses
-from bot.planner.language.meaning.ranking import MOVES, nounlike
+from bot.planner.language.meaning.ranking import nounlike
+from bot.planner.language.meaning.scoring import MOVES
 from bot.planner.runbooks.environments import ENVIRONMENTS
 
 

@@ -34,6 +34,7 @@ class Vocabulary:
     told: frozenset[str]
     reasons: Phrases
     negative: frozenset[str]
+    ordinary: frozenset[str]
     lights: Phrases = field(default_factory=lambda: Phrases(()))
 
 
@@ -74,6 +75,7 @@ def vocabulary(more: Words) -> Vocabulary:
         told=frozenset(split(found["told"])),
         reasons=Phrases(split(found["reasons"])),
         negative=frozenset(split(found["negative_emoji"])),
+        ordinary=frozenset(split(found["ordinary"])),
         lights=Phrases(split(found["light"])),
     )
 

@@ -87,7 +87,7 @@ def _wants_to_know(sentence: Sentence, words: Sequence[int]) -> bool:
     for place, index in enumerate(words[:-1]):
         if sentence.roles.get(index) in {"name", "value"}:
             return False
-        if sentence.roles.get(index) == "polite":
+        if sentence.roles.get(index) == "polite" and sentence.words[index].text != "know":
             continue  # “I was wondering whether you could …”
         follow = [sentence.words[i].text for i in words[place + 1 : place + 4]]
         follow = [text for text in follow if text not in {"me", "us", "out"}]

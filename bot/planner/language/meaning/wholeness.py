@@ -6,7 +6,7 @@ from dataclasses import replace
 from bot.planner.language.document import Sentence, Understood, World
 from bot.planner.language.lexicon.names import version
 from bot.planner.language.lexicon.plain import Doubt
-from bot.planner.language.meaning.ranking import IT
+from bot.planner.language.meaning.scoring import IT
 from bot.planner.language.meaning.values import Facts, Value
 from bot.planner.runbooks.environments import ENVIRONMENTS
 from bot.planner.runbooks.slots import names_of

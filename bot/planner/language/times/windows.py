@@ -8,6 +8,7 @@ from bot.planner.language.times.moment import Time
 DAYS = "tomorrow|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 INTO = "(?:when|once|as soon as|in|during|within|inside|at|for|on|im|während|en|durante|until|till)"
 WHICH = "(?:the|our|next|coming|upcoming|dem|das|nächsten|la|el|próxima|tonight's|first)"
+NO_TIME = {f"{lead}window" for lead in ("", "at ", "for ", "on ", "until ", "till ")}  # “at window view”
 Found = Callable[[str], list[tuple[re.Match[str], Time]]]
 
 
@@ -23,7 +24,7 @@ def windows(names: Sequence[str]) -> Found:
     )
 
     def found(line: str) -> list[tuple[re.Match[str], Time]]:
-        said = [match for match in pattern.finditer(line) if match[0] != "window"]  # alone it is no time
+        said = [match for match in pattern.finditer(line) if match[0] not in NO_TIME]
         return [(match, _in_window(match)) for match in said]
 
     return found

@@ -90,6 +90,32 @@ def test_it_goes_on_when_somebody_who_may_approve_says_so(attempts: Attempts) ->
     assert found.summary == "confirmed"
 
 
+def test_a_no_to_one_of_two_questions_leaves_out_only_what_waits_for_it(attempts: Attempts) -> None:
+    gate, asked = attempts.registry.contract("approval-gate", "confirm"), {"question": QUESTION}
+    steps = [step(key, gate, parameters=asked) for key in ("gate", "other")]
+    steps += [step(f"after-{key}", gate, parameters=asked, depends_on=(key,)) for key in ("gate", "other")]
+    plan_id = attempts.store.request("two questions", team="T1", user="ANN", channel="C1")
+    attempts.store.propose(plan_id, plan_spec(*steps), terms(), author="planner")
+    approve(attempts.store, plan_id)
+    work(attempts)
+    assert attempts.store.view(plan_id).step("gate").choices == ("confirm", "decline", "abort")
+
+    says(attempts.store, plan_id, "ANN", "decline")
+    assert attempts.store.view(plan_id).step("gate").choices == ()
+    attempts.store.answer(plan_id, "other", "confirm", user="BOB")
+    work(attempts)
+    found = states(attempts.store, plan_id)
+    assert (found["after-gate"], found["after-other"]) == ("skipped", "failed")  # it asks in its turn
+
+    attempts.store.answer(plan_id, "after-other", "confirm", user="BOB")
+    assert attempts.store.view(plan_id).outcome == "incomplete"
+
+
+def test_a_no_where_nothing_is_left_is_the_end(attempts: Attempts) -> None:
+    plan_id = stopped(attempts)
+    assert attempts.store.view(plan_id).step("gate").choices == ("confirm", "abort")
+
+
 def test_it_ends_when_somebody_says_no(attempts: Attempts) -> None:
     plan_id = stopped(attempts)
     says(attempts.store, plan_id, "ANN", "abort")

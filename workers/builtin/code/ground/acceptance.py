@@ -82,7 +82,7 @@ def judge(git: Git, tree: str, tests: Sequence[str], home: Path) -> Verdict:
         raise Transient("It was stopped before its tests had ended.")
     told = done.text().strip()[-TOLD:]
     if done.returncode == 0:
-        whole = re.search(git.entry.finished(), told)
+        whole = re.search(git.entry.finished(), done.text())
         return (
             Verdict(True) if whole else Verdict(False, f"The tests ended before they were through.\n{told}")
         )

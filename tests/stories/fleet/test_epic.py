@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from storage.reading.plan_view import PlanView
-from tests.stories.test_browser import act_as, press
 from tests.support.browser import shot, visit
 from tests.support.fleet.ground import boxed
 from tests.support.world import World
@@ -28,6 +27,14 @@ def page(world: World, browser: Browser) -> Iterator[Page]:
     with visit(browser, world.demo.slack.page_url, 1440, 1000) as found:
         found.set_default_timeout(LONG * 1000)
         yield found
+
+
+def act_as(page: Page, user: str) -> None:
+    page.locator(f'[data-testid="member"][data-user="{user}"]').click()
+
+
+def press(page: Page, action: str) -> None:
+    page.locator(f'[data-testid="button"][data-action-id="{action}"]').last.click()
 
 
 def landing(plan: PlanView) -> bool:
@@ -62,8 +69,10 @@ def test_the_demos_epic_in_a_browser(page: Page, world: World) -> None:
     shot(page, "epic-2-at-work")
     world.until(landing, "what to integrate", LONG)
     expect(card).to_contain_text("6 of 6 go together")
-    expect(card).to_contain_text("return count *")
+    press(page, "details")
+    expect(page.get_by_test_id("modal")).to_contain_text("+def price_0(count):")
     shot(page, "epic-3-difference")
+    page.get_by_test_id("modal-close").click()
     press(page, "approve")
 
     world.until(lambda plan: any("decline" in step.choices for step in plan.steps), "the question", LONG)

@@ -1,0 +1,1 @@
+"""The fleet as people live it, in Chromium."""
