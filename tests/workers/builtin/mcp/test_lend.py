@@ -1,14 +1,18 @@
 """MCP tools as workers: pinned, bound, called once; a changed tool is refused, a lost call is unsure."""
 
+import socket
 import subprocess
 import sys
+import time
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from storage.config import SignoffConfig
+from tests.support.ports import ports
 from tests.support.scratch import context
 from workers.base import Permanent, Transient, Unsure
 from workers.builtin.mcp.pin import pinned_lines
@@ -184,3 +188,22 @@ def test_a_real_server_lends_its_log(tmp_path):
     worker, action, model = registry.action("mcp-git", "git_log")
     params = model.model_validate({"server": "git", "repo_path": str(repository)})
     assert "Begin" in action.run(worker, params, context(tmp_path)).data.text
+
+
+def test_a_server_elsewhere_is_called_by_its_address(pin, tmp_path):
+    port = ports()
+    server = subprocess.Popen([sys.executable, str(HOSTILE), "http", str(port)])
+    try:
+        for _ in range(200):
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        inventory = {"mcp": {"hostile": {"url": f"http://127.0.0.1:{port}/mcp", "tools": pin}}}
+        config = SignoffConfig.model_validate({"workers": ["mcp-hostile"], "inventory": inventory})
+        report = called(load(config), tmp_path, tmp_path / "file")
+    finally:
+        server.kill()
+        server.wait()
+
+    assert report.data.text.startswith("touched")
+    assert (tmp_path / "file").exists()
