@@ -128,7 +128,8 @@ def short(contract: Contract | None, step: StepSpec, values: Mapping[str, str] =
     """The step in a few plain words. `values`: what to say instead of some of its values."""
     text = _filled(contract, step, values, plain, unmarked, whole=False)[0] if contract else ""
     kept = _defaults(contract) if contract else {}
-    rest = _rest({**step.parameters, **values}, kept, set(), brief)
+    said = {name: value for name, value in {**step.parameters, **values}.items() if value != ""}
+    rest = _rest(said, kept, set(), brief)
     return text or "".join([f"{step.worker}: {step.action}", *rest])
 
 

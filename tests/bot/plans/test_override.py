@@ -117,7 +117,7 @@ def test_it_is_announced_journalled_and_waits_for_a_review(lite):
     assert "nobody approved; <@OLGA> overrode the window and the approvals" in drawn
     summary = message("summary", lite.view(plan_id), None, NOW)
     assert "<@ANN>; <@OLGA> overrode the window and the approvals" in json.dumps(summary)
-    assert f"nobody has reviewed it: {plan_id}" in says(bot, "EVE", "list")
+    assert f"nobody has reviewed it yet: {plan_id}" in says(bot, "EVE", "list")
 
 
 def test_somebody_else_reviews_it(lite):

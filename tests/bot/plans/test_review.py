@@ -77,7 +77,7 @@ def test_a_retry_that_works_is_no_persons_matter(lite):
     succeed(lite, plan_id, "look")
 
     assert lite.view(plan_id).outcome == "succeeded"
-    assert "tried again in 5.0 s (1 of 2): it broke" in shown(lite, plan_id, "review")
+    assert "tried again in 5 s (1 of 2): it broke" in shown(lite, plan_id, "review")
     assert "On its own, the planner tried again 1×" in facts(lite.view(plan_id))
 
 

@@ -580,7 +580,7 @@ def test_a_countdown_is_said_anew_as_it_goes_down(outbox, workspace, clock):
     store.redraw_due()
 
     assert "in 2 h 19 min" in first
-    assert "in 2 h 0 min" in workspace.messages()[0]["text"]
+    assert "in 2 h." in workspace.messages()[0]["text"]
     assert store.unsent() == []
 
 

@@ -70,7 +70,10 @@ AT_TWO = "Mon 16 Nov 02:00 EST (07:00 UTC)"
             "drop step 2 and set strategy to canary in step 3",
             ["backup: removed", "deploy: strategy blue_green → canary", "deploy: waits for test"],
         ),
-        ("add run the smoke tests on staging", ["test-2: added (test-runner: run_tests)"]),
+        (
+            "add run the smoke tests on staging",
+            ["test-2: added (test-runner: run_tests, environment: staging, test suite: smoke)"],
+        ),
     ],
 )
 def test_a_change_in_plain_words_is_made(words, changes):
