@@ -29,8 +29,8 @@ check: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Stories wait for processes more than they compute: twice as many at once as there are cores.
-JOBS ?= $(shell echo $$((2 * $$(getconf _NPROCESSORS_ONLN))))
+# Stories wait for processes, and these compute: one more at once than there are cores; with twice as many, patience ends.
+JOBS ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 test: check
 	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
 
