@@ -49,6 +49,7 @@ from bot.turns.loops import paced, seldom, spin
 from bot.turns.one_at_a_time import Shifts
 from bot.turns.rounds import look_after, tend
 from bot.turns.thinking import Thinker
+from storage.clock import wall
 from storage.config import ON_CALL, Purpose, SignoffConfig, read_config
 from storage.contract.spec import PlanSpec
 from storage.database.agreed_clock import agreed
@@ -90,8 +91,8 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
     """The life of one bot: hear, think, tend, speak, remind, anchor, forget."""
     await_database(engine)
     migrate(engine)
-    clock = agreed(engine, settings.now())
-    store, troubles = Intention(engine, clock, settings.redactor()), Troubles()
+    machine = agreed(engine, wall)
+    store, troubles = Intention(engine, settings.now(machine), settings.redactor()), Troubles()
     client = web_client(settings)
     thinks, safe = connect_planner(settings, config, store, troubles), open_safe(settings, config)
     try:
@@ -124,10 +125,10 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
         "forget": seldom(lambda: forget_old(store, config.audit.keep_days), 3600.0),
         "tell": seldom(lambda: tell(bot, heard_by), 2.0),
     }  # fmt: skip
-    health = Health(store, pulse, troubles, lambda: [*undone(store), *skewed(clock)])
+    health = Health(store, pulse, troubles, lambda: [*undone(store), *skewed(machine)])
     with answering(health, HealthSettings()), listening(settings, client, bot, troubles), ringing(bot):
         shifts = Shifts(engine, work, pulse.is_late)
-        spin(store, work, shifts, pulse, stop, lambda: os._exit(1), settings.orphaned, clock.compare)
+        spin(store, work, shifts, pulse, stop, lambda: os._exit(1), settings.orphaned, machine.compare)
     with suppress(Unavailable):
         anchor.drop()
         if len(store.unsent()) == 1:  # the last word; where more waits, Slack is not there, and it waits, too

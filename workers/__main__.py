@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from sqlalchemy import Engine
 
+from storage.clock import wall
 from storage.command_line import answered
 from storage.config import RELEASE, Settings, configure_logging, read_config
 from storage.database.agreed_clock import agreed
@@ -140,13 +141,13 @@ def work(settings: WorkersSettings, registry: Registry, engine: Engine, slots: d
     alone = engine.dialect.name == "sqlite"
     await_database(engine)
     migrate(engine)
-    agrees = agreed(engine, settings.now())
-    store = Execution(engine, agrees, settings.redactor())
+    machine = agreed(engine, wall)
+    store = Execution(engine, settings.now(machine), settings.redactor())
     owner = f"workers-{socket.gethostname()}-{os.getpid()}"
     attempts = Attempts(store, registry, owner, (settings.state / "attempts").resolve())
 
     def alive() -> None:
-        agrees.compare()
+        machine.compare()
         store.alive(owner, "workers", RELEASE)
         store.publish(registry.contracts())
 
@@ -162,7 +163,7 @@ def work(settings: WorkersSettings, registry: Registry, engine: Engine, slots: d
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: clock.stop())
     signal.signal(signal.SIGHUP, lambda *_: clock.stop(patience=math.inf))  # what runs may take its time
-    health = Health(store, clock.pulse, undone=lambda: skewed(agrees))
+    health = Health(store, clock.pulse, undone=lambda: skewed(machine))
     with answering(health, watched(settings)):
         clock.run()
     if crew.members():  # their threads would be waited for; the next process finds what they leave

@@ -1,11 +1,13 @@
 """One clock that is wrong is put right by the database's, and disturbs no plan of others."""
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
-from storage.clock import wall
+from storage.clock import jump, wall
+from storage.config import Settings
 from storage.contract.spec import PlanSpec, Schedule
 from storage.database import agreed_clock
 from storage.database.agreed_clock import AgreedClock, agreed
@@ -81,6 +83,19 @@ def test_a_clock_that_is_set_later_is_noticed(engine: Engine, monkeypatch: pytes
     clock.compare()
 
     assert abs(clock() - wall()) < timedelta(minutes=1)
+
+
+@pytest.mark.postgres
+def test_a_jump_of_the_demos_clock_is_no_clock_that_is_wrong(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = agreed(engine, lambda: wall() + timedelta(hours=1))
+    settings = Settings(clock=tmp_path / "clock")
+    jump(tmp_path / "clock", wall() + timedelta(hours=9))
+    monkeypatch.setattr(agreed_clock, "EVERY", 0.0)
+    machine.compare()
+
+    assert abs(settings.now(machine)() - wall() - timedelta(hours=9)) < timedelta(minutes=1)
 
 
 def test_on_sqlite_a_machine_goes_by_its_own_clock(sqlite_engine: Engine) -> None:
