@@ -1,5 +1,6 @@
 """Which moves plans and steps may make, and when a plan settles. Data and pure functions; verbs obey them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum, auto
@@ -166,9 +167,16 @@ def can_skip(spec: PlanSpec, changing: Iterable[str], key: str) -> bool:
 
 def dependents(spec: PlanSpec, keys: set[str]) -> set[str]:
     """Every step that depends on one of these, directly or not."""
+    next_to: defaultdict[str, set[str]] = defaultdict(set)
+    for step in spec.steps:
+        for before in step.depends_on:
+            next_to[before].add(step.id)
     found: set[str] = set()
-    while more := {s.id for s in spec.steps if set(s.depends_on) & (keys | found)} - found:
+    reached = [*keys]
+    while reached:
+        more = next_to[reached.pop()] - found
         found |= more
+        reached += more
     return found
 
 
