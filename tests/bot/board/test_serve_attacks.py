@@ -14,6 +14,7 @@ from bot.board.answers import PAGES
 from bot.board.html import Safe
 from bot.board.streams import Watch
 from storage.config import SignoffConfig
+from tests.conftest import emptied
 from tests.support.fakes import CONTRACTS, FakeClock, plan_spec, propose, step, terms
 from tests.support.samples.board import Board, board, role, said
 from tests.support.samples.evening import evening
@@ -229,8 +230,8 @@ def test_who_was_barred_is_told_why_also_later(site: Board):
 def test_the_boards_own_role_is_enough_for_every_page(
     postgres_engine: Engine, tmp_path: Path, clock: FakeClock
 ):
-    store = Store(postgres_engine, clock)
-    evening(store, clock)
+    store = Store(emptied(postgres_engine), clock)
+    ended = evening(store, clock)["well"]
     open_ = propose(store)
     store.tell_stories()
     config = CONFIG
@@ -240,7 +241,7 @@ def test_the_boards_own_role_is_enough_for_every_page(
             *ADDRESSES,
             *DOCUMENTS,
             f"/plans/{open_}",
-            "/plans/1",
+            f"/plans/{ended}",
             f"/api/plans/{open_}",
             "/plans?q=deploy",
         )
@@ -250,7 +251,9 @@ def test_the_boards_own_role_is_enough_for_every_page(
             "/journal?verify=1",
             "/journal?q=ab&verb=propose",
         )
-        found = {path: site.gets(path, "AUDREY")[0] for path in (*pages, *files, "/api/plans/1/events")}
+        found = {
+            path: site.gets(path, "AUDREY")[0] for path in (*pages, *files, f"/api/plans/{ended}/events")
+        }
 
     assert {path: status for path, status in found.items() if status != 200} == {}
 
