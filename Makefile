@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test check quick agents audit proof bench crash soak lock image-rehearsal clean
+.PHONY: install demo test again check quick agents audit proof bench crash soak lock image-rehearsal clean
 
 # The lock is also its own constraint (-c): pip before 23.3 does not hold `psycopg[pool]` to what `psycopg` is pinned to.
 install: $(VENV)/.installed
@@ -33,6 +33,10 @@ check: $(VENV)/.installed-dev
 JOBS ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 test: check
 	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+
+# What failed, once more and alone; the first that fails again ends it, and nothing that failed is no success.
+again: $(VENV)/.installed-dev
+	$(BIN)/pytest -v --last-failed --last-failed-no-failures none --maxfail 1
 
 # What another version of Python could break, in a minute: nothing that needs a server or a browser.
 QUICK := tests/storage tests/workers/commands tests/workers/engine tests/workers/kit \

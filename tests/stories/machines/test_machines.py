@@ -136,14 +136,14 @@ def test_a_pipeline_with_curl_has_tools_of_real_and_hostile_servers_called(tmp_p
         how.write_text("rug")
         asked(world, "Changed since", step("touch", "hostile", "touch", path=str(file)))
         world.bob.clicks("approve")
-        world.until(lambda plan: plan.steps[0].state == "failed", "the refusal", 60)
+        world.until(lambda plan: plan.steps[0].state == "failed", "the refusal")
         world.bob.sees("is not the one that was pinned")
         assert not file.exists()
 
         how.write_text("dies")
         asked(world, "Lost", step("touch", "hostile", "touch", path=str(file)))
         world.bob.clicks("approve")
-        world.until(lambda plan: plan.steps[0].state == "unknown", "what nobody knows", 60)
+        world.until(lambda plan: plan.steps[0].state == "unknown", "what nobody knows")
         world.bob.sees("I cannot tell whether it happened, so it does not run again by itself.")
         assert file.exists()
 
