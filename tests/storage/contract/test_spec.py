@@ -1,5 +1,6 @@
 """The digest covers effects and nothing else; references and checks mean what they say."""
 
+import os
 import tracemalloc
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -338,7 +339,7 @@ def test_documents_are_remembered_by_their_size_not_by_their_number() -> None:
 
 
 def test_a_stored_document_is_read_as_it_stands_however_often():
-    spec = plan_spec(step("s1"), goal="read twice")
+    spec = plan_spec(step("s1"), goal=f"read twice by {os.getpid()}")  # by nobody before
     text = spec.model_dump_json()
 
     for _ in range(2):
