@@ -133,10 +133,10 @@ def test_two_bots_outlive_restarts_of_the_database(tmp_path: Path) -> None:
         bots = []
         for home in homes:
             home.mkdir()
-            bots.append(stack.enter_context(bot(home, slack, SIGNOFF_DATABASE_URL=url))[0])
+            bots.append(stack.enter_context(bot(home, slack, SIGNOFF_DATABASE_URL=url)))
         client = slack.client(patience=60.0)
-        client.wait_for_bot()
-        pids = [one.process.pid for one in bots if one.process]
+        until(lambda: all(answers(address)[0] == 200 for _, address in bots), "both to be ready")
+        pids = [one.process.pid for one, _ in bots if one.process]
         for number in range(3):
             restart(server)
             store.engine.dispose()
@@ -147,7 +147,7 @@ def test_two_bots_outlive_restarts_of_the_database(tmp_path: Path) -> None:
             until(lambda wish=wish: wish in {v.text for v in recent(store)}, "the wish to be heard")
         until(lambda: all(v.card for v in recent(store)), "the cards")
 
-        assert [one.process.pid for one in bots if one.process and one.process.poll() is None] == pids
+        assert [one.process.pid for one, _ in bots if one.process and one.process.poll() is None] == pids
         assert Counter(v.text for v in recent(store)) == Counter(WISH.format(n) for n in range(3))
 
 

@@ -21,7 +21,7 @@ from tests.support.world import World
 pytestmark = pytest.mark.machines
 ALERTMANAGER = shutil.which("prometheus-alertmanager")
 SECRET = "a-secret-of-alertmanager"
-HOSTILE = Path(__file__).parents[1] / "support" / "doors" / "hostile_mcp.py"
+HOSTILE = Path(__file__).parents[2] / "support" / "doors" / "hostile_mcp.py"
 STORM = int(os.environ.get("STORM", "1000"))
 HOOK = """
 [hooks.alerts]

@@ -4,7 +4,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -71,20 +71,26 @@ class FakeNode:
         self.images: dict[str, str] = {}
 
     def live(self, port: int, over: threading.Event) -> None:
-        self.cluster.call("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
+        here = False
+        while not over.wait(0.05):
+            try:
+                here = here or self.join(port)
+                found = self.cluster.call("GET", "/api/v1/pods") or {}
+            except Transient:
+                continue  # an API server that has much to do; a node is patient
+            for pod in found["items"]:
+                self.tend(pod)
+
+    def join(self, port: int) -> bool:
+        with suppress(Permanent):  # a first try may have been taken without an answer
+            self.cluster.call("POST", "/api/v1/nodes", {"metadata": {"name": NODE}})
         status = {
             "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         }
         content = "application/strategic-merge-patch+json"
         self.cluster.call("PATCH", f"/api/v1/nodes/{NODE}/status", {"status": status}, content=content)
-        while not over.wait(0.05):
-            try:
-                found = self.cluster.call("GET", "/api/v1/pods") or {}
-            except Transient:
-                continue
-            for pod in found["items"]:
-                self.tend(pod)
+        return True
 
     def tend(self, pod: dict[str, Any]) -> None:
         path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
