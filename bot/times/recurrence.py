@@ -72,7 +72,7 @@ def read(text: str, zone: str, now: datetime) -> Every:
 
 def hourly(hours: int, zone: str, wish: str) -> Every:
     """Every so many hours from midnight on; the number divides the day, so each day has the same hours."""
-    if 24 % hours:
+    if hours < 1 or 24 % hours:
         raise BadTime("Please name a number of hours that divides the day: 1, 2, 3, 4, 6, 8 or 12.")
     return Every(
         wish,

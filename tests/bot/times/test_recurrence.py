@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.times.recurrence import next_run, read
+from bot.times.recurrence import Every, hourly, next_run, read
 from storage.config import local
 from storage.errors import BadTime
 from tests.support.fakes import NOW
@@ -113,3 +113,17 @@ def test_runs_come_one_by_one_each_on_its_own_date(minute, hour, hours, zone):
 
 def test_how_often_is_kept_as_it_was_said():
     assert read("weekday at 02:00 in New York back up", "UTC", NOW).said == "weekday at 02:00"
+
+
+@pytest.mark.parametrize(
+    ("hours", "cron", "said"),
+    [(1, "0 * * * *", "hour"), (2, "0 */2 * * *", "2 hours"), (24, "0 */24 * * *", "24 hours")],
+)
+def test_every_few_hours_is_every_so_many_of_a_day(hours, cron, said):
+    assert hourly(hours, YORK, "run x") == Every("run x", cron, YORK, said)
+
+
+@pytest.mark.parametrize("hours", [0, -2, 5, 7, 25, 48])
+def test_hours_that_do_not_divide_the_day_are_asked_about(hours):
+    with pytest.raises(BadTime, match=r"^Please name a number of hours that divides the day: 1, 2, .*12\.$"):
+        hourly(hours, YORK, "run x")
