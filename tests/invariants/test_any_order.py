@@ -210,5 +210,5 @@ def _ending(claim: Claim, verb: str) -> Ending:
 
 TestEverything = Everything.TestCase
 TestEverything.settings = settings(
-    max_examples=12, stateful_step_count=20, suppress_health_check=list(HealthCheck)
+    max_examples=6, stateful_step_count=20, suppress_health_check=list(HealthCheck)
 )
