@@ -44,10 +44,10 @@ QUICK := tests/storage tests/workers/commands tests/workers/engine tests/workers
 quick: $(VENV)/.installed-dev
 	$(BIN)/pytest -q -n auto --dist loadfile -m "not postgres and not browser and not k8s and not crash" $(QUICK)
 
-# The second driver of coding agents, whose client weighs 370 MB: installed, and the fleet's tests run with it.
+# The second driver of coding agents, whose client weighs 370 MB: installed, and the tests that need it run with it.
 agents: $(VENV)/.installed-dev
 	@$(BIN)/python .ci/install.py "the agents' SDK" --require-hashes -r requirements-agents.lock -c requirements-agents.lock
-	$(BIN)/pytest -q -m fleet tests/workers
+	$(BIN)/pytest -q -m "fleet or machines" tests/workers tests/stories/machines/test_agents.py
 
 # Known weaknesses of what the lock files name.
 audit: $(VENV)/.installed-dev
