@@ -1,13 +1,19 @@
 """What recurs, in words: set up, listed, paused, resumed, removed; and approved for runs to come."""
 
+from contextlib import nullcontext
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from storage.config import PolicyConfig
+from bot.inbox.recurring import LONGEST, set_up
+from bot.inbox.requests import on_command
+from storage.config import PolicyConfig, StandingPolicy
+from storage.contract.demands import Demands
+from storage.contract.spec import StepSpec
 from storage.contract.states import RECURRING_MOVES
-from storage.errors import Conflict, NotAllowed, SignoffError
-from tests.support.fakes import DEPLOY, NOW, READ, plan_spec, step, terms
+from storage.errors import Conflict, NotAllowed, NotFound, SignoffError
+from tests.support.fakes import DEPLOY, NOW, READ, approve, plan_spec, step, terms
 from tests.support.samples.recurring import CONFIG, STANDING, Desk, first_run
 from tests.support.store import Store
 
@@ -33,6 +39,81 @@ def test_what_recurs_is_listed_paused_resumed_and_removed(desk, clock):
     assert "Nothing recurs" in desk.says("schedules")
     with pytest.raises(SignoffError, match="no recurring plan 1"):
         desk.says("schedules pause 1")
+
+
+def test_what_was_set_up_is_said_with_its_next_run_and_that_each_asks(desk):
+    said = desk.says("every day at 02:00 in New York deploy *a*")
+
+    assert said.startswith("Recurring plan 1: “deploy ∗a∗”, every day at 02:00 in America/New_York. Next: ")
+    assert "02:00 EST" in said
+    assert "Each run asks for its approval" in said
+
+
+def elsewhere(desk: Desk, text: str, user: str) -> str:
+    """Said in a private channel."""
+    return on_command(desk.bot, {"text": text, "user": user, "channel": "G1"})
+
+
+def test_what_recurs_in_a_private_channel_is_there_for_its_readers_and_whoever_set_it_up(desk):
+    desk.people.rooms = {"CAROL": ("G1",)}
+    elsewhere(desk, "every day at 02:00 deploy a", "ANN")
+
+    assert "1: deploy a" in desk.says("schedules")
+    assert "1: deploy a" in desk.says("schedules", user="CAROL")
+    assert "Nothing recurs" in desk.says("schedules", user="DAVE")
+
+
+def test_who_reads_nothing_of_it_does_not_learn_that_it_is_there(desk, clock):
+    desk.people.rooms = {"FAY": ("G1",)}
+    elsewhere(desk, "every day at 02:00 deploy a", "ANN")
+
+    for run in (False, True):  # before there is one, and after
+        with pytest.raises(NotFound, match="no recurring plan 1"):
+            desk.says("schedules pause 1", user="DAVE")
+        with pytest.raises(NotAllowed):
+            desk.says("schedules pause 1", user="FAY")  # who reads it there, and may not
+        if not run:
+            clock.now = desk.store.recurring()[0].next_at
+            desk.turn()
+    assert "paused" in desk.says("schedules pause 1", user="BOB")  # an approver
+    assert "goes on" in desk.says("schedules resume 1")
+
+
+def test_who_was_asked_about_a_run_hears_why_not_and_others_that_there_is_none(desk, clock, monkeypatch):
+    elsewhere(desk, "every day at 02:00 deploy a", "ANN")
+    clock.now = desk.store.recurring()[0].next_at
+    desk.turn()
+    seen = []
+    monkeypatch.setattr(type(desk.bot), "visible", lambda bot, user, plans: seen.extend(plans) or plans)
+
+    with pytest.raises(NotAllowed):
+        desk.says("schedules pause 1", user="DAVE")
+    assert [view.id for view in seen] == [desk.store.recent(1)[0].id]
+
+
+@pytest.mark.parametrize("verb", ["pause", "resume", "remove"])
+def test_only_whoever_set_it_up_and_those_who_decide_may_do_any_of_it(desk, verb):
+    desk.sets_up()
+    if verb == "resume":
+        desk.says("schedules pause 1")
+    state = desk.store.recurring()[0].state
+    with pytest.raises(NotAllowed):
+        desk.says(f"schedules {verb} 1", user="DAVE")
+
+    assert desk.store.recurring()[0].state == state
+    assert desk.says(f"schedules {verb} 1", user="CAROL")
+
+
+def test_what_goes_on_has_its_next_run_again(desk, clock):
+    desk.sets_up()
+    desk.says("schedules pause 1")
+    assert "next: paused" in desk.says("schedules")
+    clock.advance(days=10)
+    said = desk.says("schedules resume 1")
+
+    assert desk.store.recurring()[0].next_at > clock.now
+    assert "Recurring plan 1 goes on. Next: " in said
+    assert "02:00 EST" in said
 
 
 def test_only_whoever_set_it_up_and_those_who_decide_may_touch_it(desk):
@@ -127,3 +208,96 @@ def test_steps_that_wait_for_their_time_are_listed_in_their_own_channel_only(des
     assert len(said) == 12
     assert all(line.startswith("• plan 1: ") and f"{at:%H:%M} UTC" in line for line in said[1:11])
     assert said[11] == "… and 2 more steps that wait for their time"
+
+
+def test_ten_steps_that_wait_are_listed_without_a_word_of_more(desk):
+    waiting(desk, *(step(f"s{n}", READ, schedule=LATER) for n in range(10)))
+    said = desk.says("schedules").splitlines()
+
+    assert len(said) == 11
+    assert "more steps" not in said[-1]
+
+
+LATER = {"not_before": NOW + timedelta(hours=8), "zone": "UTC"}
+
+
+def waiting(desk: Desk, *steps: StepSpec, text: str = "later") -> int:
+    plan_id = desk.store.request(text, team="T1", user="ANN", channel="C1")
+    desk.store.propose(plan_id, plan_spec(*steps), terms(needed=0), author="planner")
+    return plan_id
+
+
+def test_a_waiting_step_whose_plan_was_changed_behind_our_back_has_the_words_of_its_asker(desk, monkeypatch):
+    waiting(desk, step("s1", READ, schedule=LATER), text="*look* " + "x" * 300)
+    right = desk.store.as_recorded
+    monkeypatch.setattr(desk.store, "as_recorded", lambda view: replace(right(view), spec=None, steps=()))
+    (said,) = [line for line in desk.says("schedules").splitlines() if line.startswith("• plan 1: ")]
+
+    assert "∗look∗ xxx" in said
+    assert len(said.removeprefix("• plan 1: ")) == 200
+
+
+def test_a_standing_approval_is_listed_with_its_person_and_its_end(desk, clock):
+    first_run(desk, clock)
+    until = clock.now + timedelta(days=2)
+    desk.says(f"schedules approve 1 for 2 runs until {until:%Y-%m-%d}", user="BOB")
+
+    listed = desk.says("schedules")
+    assert f" · approved by <@BOB> for 2 more runs, until {until:%d %b %Y}" in listed
+
+
+def test_a_standing_approval_for_one_run_is_the_least(desk, clock):
+    first_run(desk, clock)
+    said = desk.says("schedules approve 1 for 1 run", user="BOB")
+
+    assert desk.store.standings(1)[0].runs_left == 1
+    assert f"digest `{desk.store.recent(1)[0].digest[:12]}`" in said
+
+
+def test_a_standing_approval_that_would_end_at_this_moment_is_none(desk, clock):
+    first_run(desk, clock)
+    clock.now = (clock.now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    with pytest.raises(SignoffError, match="allow nothing"):
+        desk.says(f"schedules approve 1 until {clock.now:%Y-%m-%d}", user="BOB")
+
+
+@pytest.mark.parametrize(
+    "standing",
+    [StandingPolicy(runs=0, days=30, risks=("high",)), StandingPolicy(runs=3, days=30, risks=("low",))],
+)
+def test_policy_lets_none_stand_by_either_of_its_bounds(lite, clock, standing):
+    desk = Desk(
+        lite, CONFIG.model_copy(update={"policy": PolicyConfig(standing=standing, recurring_ahead_hours=0)})
+    )
+    first_run(desk, clock)
+    with pytest.raises(NotAllowed, match="no standing approval for high risk"):
+        desk.says("schedules approve 1", user="BOB")
+
+
+def test_nobody_lets_stand_what_was_changed_or_is_out_of_date_or_needs_a_second_factor(
+    desk, clock, monkeypatch
+):
+    clock.now = desk.sets_up()
+    desk.turn()
+    right = desk.store.view
+    demands = Demands(second_factor=True)
+    for place, name, found, why in (
+        (desk.store, "tampered", lambda plan_id: "somebody reworded it", "somebody reworded it"),
+        ("bot.plans.up_to_date", "outdated", lambda *_: ["a stands for another thing"], "out of date"),
+        (desk.store, "view", lambda plan_id: replace(right(plan_id), demands=demands), "second factor"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(*((f"{place}.{name}", found) if isinstance(place, str) else (place, name, found)))
+            with pytest.raises(NotAllowed, match=why):
+                desk.says("schedules approve 1", user="BOB")
+    assert desk.store.standings(1) == []
+    approve(desk.store, desk.store.recent(1)[0].id)
+    assert desk.says("schedules approve 1", user="BOB")
+
+
+@pytest.mark.parametrize(("length", "kept"), [(LONGEST, 1), (LONGEST + 1, 0)])
+def test_the_longest_wish_is_taken_and_none_longer(desk, length, kept):
+    asked = {"user": "ANN", "channel": "C1"}
+    with nullcontext() if kept else pytest.raises(SignoffError, match="2001 characters"):
+        set_up(desk.bot, "day at 02:00 ".ljust(length, "x"), asked)
+    assert len(desk.store.recurring()) == kept
