@@ -172,7 +172,7 @@ def runbook(given: argparse.Namespace, settings: BotSettings) -> int:
         raise SignoffError("Please name a runbook to export, or a file to import.")
     if given.what == "export":
         return language.export(settings, given.which)
-    return language.bring_in(settings, Path(given.which))
+    return language.take_in(settings, Path(given.which))
 
 
 def serve(name: str, settings: BotSettings) -> int:

@@ -174,6 +174,7 @@ class Intention(Memory):
     waiting = withdrawals.waiting
 
     save = runbooks.save
+    bring_in = runbooks.bring_in
 
     recur = recurrences.recur
     recurring = recurrences.recurring

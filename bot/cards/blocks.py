@@ -12,6 +12,7 @@ Block = dict[str, Any]
 PREFIX = 16  # characters of the digest that a button carries
 LONGEST = 3000  # characters in one text; what is longer is cut before it is looked at
 WHOLE = 2900  # characters in one section
+FENCE = "```"
 LIMIT = 10_000  # characters in one message; Slack refuses somewhere above 11,000 without saying where
 
 
@@ -26,15 +27,23 @@ def section(text: str) -> Block:
 
 
 def split(texts: Iterable[str]) -> list[str]:
-    """The same texts, each in as many parts as sections hold; a line is never torn."""
+    """The same texts, each in as many parts as sections hold; neither a line nor a block of code is torn."""
     parts: list[str] = []
     for text in filter(None, texts):
         parts.append("")
         for line in text.split("\n"):
             if len(parts[-1]) + len(line) > WHOLE and parts[-1]:
-                parts.append("")
+                torn = parts[-1].count(FENCE) % 2
+                parts[-1] += f"\n{FENCE}" if torn else ""
+                parts.append(FENCE if torn else "")
             parts[-1] += ("\n" if parts[-1] else "") + line
     return parts
+
+
+def fenced(text: str) -> str:
+    """A text as it stands, in a block of code, where nothing in it links or mentions."""
+    safe = text.strip("\n").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return f"{FENCE}\n{safe}\n{FENCE}"
 
 
 def header(text: str) -> Block:

@@ -5,14 +5,14 @@ from pathlib import Path
 from bot.cli.sources import ask_workers
 from bot.config import BotSettings
 from bot.planner import evaluation
-from bot.planner.examples import Stage, rehearse
+from bot.planner.examples import Stage
 from bot.planner.language.document import Reading, Wish, world
 from bot.planner.language.reading import read
 from bot.planner.planning import saying
 from bot.planner.runbooks import book as runbooks
-from bot.plans.save_runbook import write
+from bot.plans.hand_on import bring_in, file_of
 from storage.config import SignoffConfig, read_config
-from storage.errors import BadConfig, SignoffError
+from storage.errors import BadConfig
 
 
 def understand(settings: BotSettings, words: str) -> int:
@@ -48,28 +48,19 @@ def _wish(wish: Wish) -> str:
 
 def export(settings: BotSettings, name: str) -> int:
     """Print a runbook's file, to be imported elsewhere."""
-    for folder in (runbooks.SHIPPED, *_config(settings).runbooks):
-        for file in sorted(folder.glob("*.yml")):
-            text = file.read_text(encoding="utf-8")
-            if runbooks.parse(file.name, text).id == name:
-                print(text, end="")
-                return 0
-    raise SignoffError(f"There is no runbook “{name}”. `/plan runbooks` lists them.")
+    print(file_of(_config(settings).runbooks, name), end="")
+    return 0
 
 
-def bring_in(settings: BotSettings, file: Path) -> int:
+def take_in(settings: BotSettings, file: Path) -> int:
     """Put a runbook of another installation into the first folder, if its examples hold here."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadConfig(f"{file} cannot be read: {error}") from None
-    config, book = _config(settings), runbooks.parse(file.name, text)
+    config = _config(settings)
     known = runbooks.read((runbooks.SHIPPED, *config.runbooks))
-    stage = Stage([*known, book], ask_workers(), config, settings.now()())
-    if wrong := [trial for trial in rehearse(stage, [book]) if trial.wrong]:
-        raise BadConfig("\n".join(f"“{trial.say}”: {trial.wrong}" for trial in wrong))
-    if any(one.id == book.id for one in known) or not write(config.runbooks, f"{book.id}.yml", text):
-        raise BadConfig(f"“{book.id}” cannot be kept: there is one already, or signoff.toml names no folder.")
+    book = bring_in(text, Stage(known, ask_workers(), config, settings.now()()), config.runbooks)
     print(f"“{book.title}” can be asked for: /plan {book.examples[0]}")
     return 0
 

@@ -31,6 +31,7 @@ from bot.planner.grounding.follow_ups import follow_up
 from bot.planner.runbooks.book import Planned
 from bot.planner.runbooks.questions import Missing, NoPlan
 from bot.plans.clarify import by_form, in_vain
+from bot.plans.hand_on import hand_on
 from bot.plans.look_up import look_up
 from bot.plans.override import break_glass, confirms
 from bot.plans.reword import keep_for_planner
@@ -340,6 +341,7 @@ WORDS: dict[str, Callable[[Bot, str, dict[str, Any]], str]] = {
     "list": list_plans,
     "show": show_plan,
     "runbooks": list_runbooks,
+    "runbook": hand_on,
     "windows": list_windows,
     "cancel": cancel_plan,
     "approve": point_to_button,

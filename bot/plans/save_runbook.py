@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import yaml
@@ -37,7 +38,7 @@ def save(bot: Bot, user: str, view: PlanView, values: dict[str, str]) -> dict[st
     except SignoffError as error:
         return {"name": str(error)}
     book = parse(f"{name}.yml", text)
-    if caught := disturbed(bot, book):
+    if caught := disturbed(stage(bot), book):
         return {"trigger" if words else "name": f"With these words, “{caught}” would mean something else."}
     kept = write(bot.config.runbooks, f"{name}.yml", text)
     bot.store.save(view.id, name, text, user=actor.user, kept=kept)
@@ -59,11 +60,14 @@ def make(bot: Bot, view: PlanView, name: str, title: str, words: str) -> str:
     return str(yaml.safe_dump(found, sort_keys=False, allow_unicode=True, width=110))
 
 
-def disturbed(bot: Bot, book: Runbook) -> str:
+def stage(bot: Bot) -> Stage:
+    return Stage(bot.runbooks, bot.catalogue(), bot.config, bot.store.clock())
+
+
+def disturbed(here: Stage, book: Runbook) -> str:
     """The first example of a runbook that would no longer be understood as it is, or ""."""
-    stage = (bot.catalogue(), bot.config, bot.store.clock())
-    before = {trial.say for trial in rehearse(Stage(bot.runbooks, *stage)) if trial.wrong}
-    trials = rehearse(Stage([*bot.runbooks, book], *stage))
+    before = {trial.say for trial in rehearse(here) if trial.wrong}
+    trials = rehearse(replace(here, books=[*here.books, book]), here.books)
     return next((trial.say for trial in trials if trial.wrong and trial.say not in before), "")
 
 

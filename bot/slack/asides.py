@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from bot.cards.blocks import Block, section
+from bot.cards.blocks import Block, section, split
 from bot.cards.card import editing
 from bot.cards.clarify_form import choices, own_choices, questions
 from bot.cards.thread import notice
@@ -82,4 +82,5 @@ class Asides:
         if message.kind == "choose":
             offered = json.loads(message.text)["choices"]
             return [section(said_alone(message)), *(choices(view, offered) if view else own_choices(offered))]
-        return [section(message.text), *(editing(view) if view else [])]
+        told = [section(part) for part in split([message.text])]
+        return [*told, *(editing(view) if view else [])]

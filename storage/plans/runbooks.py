@@ -17,3 +17,9 @@ def save(memory: Memory, plan_id: int, name: str, text: str, *, user: str, kept:
         if not kept:
             key = f"runbook:{plan_id}:{seq}"
             t.queue(Message(plan_id=plan_id, key=key, kind="file", channel=plan.channel, seq=seq))
+
+
+def bring_in(memory: Memory, name: str, text: str, *, user: str) -> None:
+    """A runbook that somebody sent is on record: who brought it in, and what it says."""
+    with memory.write() as t:
+        t.journal_system("import", actor=user, data={"name": name, "text": text})

@@ -10,12 +10,13 @@ from bot.planner.language.lexicon.names import mistyped
 
 # With more words behind them, they begin a wish.
 BARE = frozenset({"help", "list", "runbooks", "windows", "hi", "hello", "hey", "thanks", "thank", "thx"})
-LOOKS = BARE | {"show", "schedules", "board"}  # they decide nothing
+LOOKS = BARE | {"show", "schedules", "board", "runbook"}  # they decide nothing
 DECIDES = frozenset({"cancel", "approve", "stop", "resume", "break-glass", "reviewed", "every"})
 OWN = LOOKS | DECIDES
 NOISE = frozenset({"me", "you", "please", "there", "signoff", "all"})
 SCOPE = re.compile(r"^(everything|plan \d+|environment [\w-]+|all changes|changes in [\w-]+)\b\s*", re.I)
 BOARD = re.compile(r"(?:#?\d{1,9}|token\b.*|end\b.*)?", re.I)  # what is said of it; else it is a wish
+HANDED = re.compile(r"(?:test|export|import)\b|$", re.I)
 NUMBERED = re.compile(r"^(?:plan )?#?(?P<number>\d+)(?=\s|$)", re.I)
 LAST = re.compile(r"^(?:my |the )?(?:last|latest)(?: (?:plan|one))?$", re.I)
 
@@ -57,13 +58,17 @@ def is_own_word(word: str, rest: str) -> bool:
         return not rest or bool(NUMBERED.match(rest) or LAST.match(rest))
     if word == "board":
         return bool(BOARD.fullmatch(rest))
+    if word == "runbook":
+        return bool(HANDED.match(rest))
     bare = {*re.findall(r"\w+", rest.lower())} <= NOISE
     return word in OWN and (word not in BARE or bare) and (word != "show" or " " not in rest)
 
 
 def meant_word(word: str, rest: str) -> str:
     """The own word that this is a slip of: “hlep”, “cancle 7”; "" where it may be a wish."""
-    meant = mistyped(word, [known for known in OWN if known not in {"every", "thank", "show", "board"}])
+    meant = mistyped(
+        word, [known for known in OWN if known not in {"every", "thank", "show", "board", "runbook"}]
+    )
     if meant not in {"cancel", "approve", *BARE}:
         return meant if NUMBERED.match(rest) or SCOPE.match(rest) else ""
     return meant if is_own_word(meant, rest) and (rest or meant in BARE) else ""
@@ -73,7 +78,7 @@ def is_no_wish(word: str, rest: str) -> bool:
     """Whether it cannot be a wish: beside `/plan`, "cancel 7" is ours, and "stop auth-service" is not."""
     if word in {"stop", "resume"}:
         return bool(SCOPE.match(rest)) or (word == "resume" and not rest)
-    return word in BARE or word in {"every", "schedules", "board"} or bool(NUMBERED.match(rest))
+    return word in BARE or word in {"every", "schedules", "board", "runbook"} or bool(NUMBERED.match(rest))
 
 
 def label(word: str, rest: str) -> str:

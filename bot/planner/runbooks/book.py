@@ -109,8 +109,21 @@ def read(paths: Iterable[Path]) -> list[Runbook]:
 def parse(name: str, text: str) -> Runbook:
     try:
         return Runbook.model_validate(yaml_of(text))
-    except (yaml.YAMLError, ValidationError, GivenTwice) as error:
-        raise BadConfig(f"The runbook {name} cannot be used: {error}") from None
+    except (yaml.YAMLError, ValidationError, GivenTwice, RecursionError) as error:
+        raise BadConfig(f"The runbook {name} cannot be used: {_told(error)}") from None
+
+
+def _told(error: Exception) -> str:
+    """What is wrong, and where, without the words of a library."""
+    if isinstance(error, ValidationError):
+        wrong = (
+            (".".join(map(str, one["loc"])), one["msg"].removeprefix("Value error, "))
+            for one in error.errors()
+        )
+        return "; ".join(f"{place}: {said}" if place else said for place, said in wrong)
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark:
+        return f"line {error.problem_mark.line + 1}: {error.problem}"
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def _text(file: Path) -> str:

@@ -14,6 +14,7 @@ from storage.contract.spec import Mandate, PlanSpec, StepSpec, UndoSpec
 from storage.errors import InvalidPlan, Issue, SignoffError
 
 VERSION = r"v?\d+(?:\.\d+){1,3}(?:[-+][0-9A-Za-z.-]+)?"
+OWN_PATTERNS = frozenset({"", VERSION, r"\d{1,6}"})  # in the slots of what we write
 NAME = re.compile(r"[a-z][a-z0-9-]{2,39}")
 
 

@@ -33,15 +33,29 @@ def _ordered(sentence: Sentence, one: Understood, open_: Sequence[int], world: W
     odd = [i for i in lead if sentence.words[i].text in known.frames]
     odd += [i for i in lead[:1] if one.form == "noun" and _order(sentence, one, i, open_, world)]
     odd += [i for i in lead if not (telling or _ushers(sentence.words[i], world))]
+    odd += _for_others(sentence, one)
     for i in odd[:1]:
         yield Doubt("frame", leftovers.phrase_at(sentence.clause(one.part.span), i))
 
 
 WANTS = frozenset(split("have, need, needs, want, wants, get, give, grab, could use, pull, do, run, perform"))
 WHOM = frozenset({"me", "us", "mir", "uns"})
+ALL = frozenset({"everyone", "everybody", "team", "all", "channel", "folks"})
 GIVING = frozenset({"give", "show", "get", "bring", "send"})
 COUNTING = ("quantity", "comparison", "scope", "time")  # “latest checkout is slow” tells
 OTHERS = WHOM | {"him", "her", "them", "it", "you"}
+
+
+def _for_others(sentence: Sentence, one: Understood) -> list[int]:
+    """“give bob the status of …”: an answer goes to whoever asks; who else shall have it is asked about."""
+    said, found = sentence.words, []
+    for i in one.part.span:
+        after = [n for n in range(i + 1, one.part.span.stop) if said[n].text not in leftovers.DETERMINERS][:1]
+        for n in after if said[i].text in GIVING | {"tell"} else ():
+            given = said[min(n + 1, one.part.span.stop - 1)].text in leftovers.DETERMINERS
+            if given and said[n].text not in WHOM | ALL and sentence.roles.get(n) in {None, "mention"}:
+                found.append(i)
+    return found
 
 
 def _order(sentence: Sentence, one: Understood, index: int, open_: Sequence[int], world: World) -> bool:
