@@ -72,11 +72,11 @@ def test_who_reads_nothing_of_it_does_not_learn_that_it_is_there(desk, clock):
             desk.says("schedules pause 1", user="DAVE")
         with pytest.raises(NotAllowed):
             desk.says("schedules pause 1", user="FAY")  # who reads it there, and may not
+        assert "paused" in desk.says("schedules pause 1", user="BOB")  # an approver
+        assert "goes on" in desk.says("schedules resume 1")
         if not run:
             clock.now = desk.store.recurring()[0].next_at
             desk.turn()
-    assert "paused" in desk.says("schedules pause 1", user="BOB")  # an approver
-    assert "goes on" in desk.says("schedules resume 1")
 
 
 def test_who_was_asked_about_a_run_hears_why_not_and_others_that_there_is_none(desk, clock, monkeypatch):
@@ -105,9 +105,10 @@ def test_only_whoever_set_it_up_and_those_who_decide_may_do_any_of_it(desk, verb
 
 
 def test_what_goes_on_has_its_next_run_again(desk, clock):
-    desk.sets_up()
+    desk.sets_up("every day at 02:00 deploy " + "x" * 300)
     desk.says("schedules pause 1")
-    assert "next: paused" in desk.says("schedules")
+    listed = f"• 1: deploy {'x' * 193} — every day at 02:00 in America/New_York; next: paused"
+    assert listed in desk.says("schedules").splitlines()
     clock.advance(days=10)
     said = desk.says("schedules resume 1")
 
@@ -290,8 +291,13 @@ def test_nobody_lets_stand_what_was_changed_or_is_out_of_date_or_needs_a_second_
             patch.setattr(*((f"{place}.{name}", found) if isinstance(place, str) else (place, name, found)))
             with pytest.raises(NotAllowed, match=why):
                 desk.says("schedules approve 1", user="BOB")
+    plan_id = desk.store.recent(1)[0].id
+    refused = [e.data for e in desk.store.events(plan_id) if e.verb == "refuse"]
+    assert [(data["verb"], data["reason"][:20]) for data in refused][:1] == [
+        ("approve", "somebody reworded it")
+    ]
     assert desk.store.standings(1) == []
-    approve(desk.store, desk.store.recent(1)[0].id)
+    approve(desk.store, plan_id)
     assert desk.says("schedules approve 1", user="BOB")
 
 

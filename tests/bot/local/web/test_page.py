@@ -206,6 +206,7 @@ def test_foreign_text_stays_text(page: Page, slack: LocalSlack) -> None:
 
 def test_threads_and_members_are_reached_by_keyboard(page: Page, slack: LocalSlack) -> None:
     slack.client().person("U0ANN").says("hello")
+    expect(page.get_by_test_id("message")).to_contain_text("hello")  # drawn anew, the channel loses a key
     page.get_by_test_id("channel").press("2")
     expect(page.locator("[data-user=U0BOB][data-testid=member]")).to_have_attribute("aria-pressed", "true")
     page.get_by_test_id("reply").press("Enter")
