@@ -28,7 +28,7 @@ from storage.reading.plan_view import PlanView
 
 logger = logging.getLogger(__name__)
 # What lets something run, or changes what runs: asked of Slack afresh.
-DECIDING = {"approve", "break_glass", "amend", "answer", "resolve", "take_over", "postpone"}
+DECIDING = {"approve", "break_glass", "amend", "answer", "resolve", "take_over", "postpone", "bring_in"}
 OUTSIDE = "This channel is shared with another organisation, so nothing is approved or changed from here."
 SAME = "<@{}> and you are one person, as far as Slack knows, so somebody else must approve it."
 READ_BY_OTHERS = (

@@ -106,7 +106,7 @@ def _export(bot: Bot, name: str, user: str) -> str:
 
 def _import(bot: Bot, sent: str, user: str) -> str:
     """Approvers bring in what others can then ask for; the journal keeps who, and the text."""
-    actor = bot.demand(user, "save", None)
+    actor = bot.demand(user, "bring_in", None)
     text = _unfenced(sent)
     _demand_harmless(text)
     book = bring_in(text, stage(bot), bot.config.runbooks)

@@ -56,6 +56,7 @@ ROLES: dict[str, frozenset[str]] = {
     "resolve": frozenset({"asked"}),
     "take_over": frozenset({"asked"}),
     "save": frozenset({"requester", "approver"}),
+    "bring_in": frozenset({"approver"}),  # runbooks of others
     "break_glass": frozenset({"glass"}),
     "review": frozenset({"approver", "admin"}),
     "look": frozenset({"member", "operator", "own"}),
@@ -72,6 +73,7 @@ ROLES: dict[str, frozenset[str]] = {
 SAID = {
     "break_glass": "use the emergency override for",
     "take_over": "take over a step of",
+    "bring_in": "bring in runbooks",
 }  # where the verb is no word
 
 

@@ -85,7 +85,7 @@ def test_a_word_alone_tells_how(room):
 
 @pytest.mark.parametrize("user", ["ANN", "DAVE"])
 def test_only_approvers_bring_in(room, tmp_path, user):
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed, match="may not bring in runbooks"):
         says(room, sent(PROVE), user)
     assert [*tmp_path.iterdir()] == []
 

@@ -41,6 +41,7 @@ MAY = {  # (of GENERAL, of SPECIAL): ann asked for it; bob approves in general; 
     "break_glass": (("FIRE",), ("FIRE",)),
     "review": (("BOB", "ROOT"), ("BOB", "DBA", "ROOT")),
     "save": (("ANN", "BOB"), ("ANN", "BOB", "DBA")),
+    "bring_in": (("BOB",), ("BOB", "DBA")),
     "tend": (("BOB", "ROOT"), ("BOB", "DBA", "ROOT")),
     "stop": (("ROOT",), ("ROOT",)),
     "resume": (("ROOT",), ("ROOT",)),
@@ -79,7 +80,7 @@ def test_exactly_these_may(verb):
 def test_without_a_plan_only_what_concerns_none_is_open(verb):
     free = {"request": set(EVERYBODY), "look": set(EVERYBODY), "stop": {"ROOT"}, "resume": {"ROOT"}}
     lasting = {"BOB", "ROOT"} if verb in {"cancel", "review", "tend"} else {"BOB"}
-    roles = {"amend", "reject", "cancel", "postpone", "answer", "review", "save", "tend"}
+    roles = {"amend", "reject", "cancel", "postpone", "answer", "review", "save", "bring_in", "tend"}
 
     assert able(verb, None) == free.get(verb, lasting if verb in roles else set())
 
