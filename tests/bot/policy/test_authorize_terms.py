@@ -7,11 +7,22 @@ from typing import Any
 import pytest
 
 from bot.planner.validate import Catalogue
-from bot.policy.authorize import ROLES, Actor, Allowed, Refused, authorize, duration, only_later, terms, who
-from storage.config import SignoffConfig
-from storage.contract.spec import PlanSpec
+from bot.policy.authorize import (
+    ROLES,
+    Actor,
+    Allowed,
+    Refused,
+    authorize,
+    duration,
+    mention,
+    only_later,
+    terms,
+    who,
+)
+from storage.config import ON_CALL, SignoffConfig
+from storage.contract.spec import Mandate, PlanSpec
 from storage.reading.plan_view import PlanView
-from tests.support.fakes import BACKUP, DEPLOY, NOW, READ, chain, contract, plan_spec, step, undo
+from tests.support.fakes import BACKUP, CONTRACTS, DEPLOY, NOW, READ, chain, contract, plan_spec, step, undo
 from tests.support.samples.proposal import CATALOGUE, PLAN
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["BOB", "CAROL"], "admins": ["ROOT"]}})
@@ -105,6 +116,28 @@ def test_who_may_approve_is_said_without_the_authors():
     assert "nobody" in who(replace(PLAN, authors=("BOB", "CAROL")))
 
 
+def test_whoever_is_on_call_is_named_by_their_rota():
+    assert mention(f"{ON_CALL}payments") == "whoever is on call (payments)"
+
+
+# machines
+
+
+@pytest.mark.parametrize(
+    ("plan", "rights"),
+    [
+        (replace(PLAN, machine="ci"), {"request", "look", "cancel"}),
+        (replace(PLAN, machine="other"), {"request"}),
+        (PLAN, {"request"}),
+        (None, {"request"}),
+    ],
+    ids=["its own", "of another machine", "of a person", "none"],
+)
+@pytest.mark.parametrize("user", PEOPLE.values())
+def test_a_machine_asks_looks_at_its_own_and_takes_it_back_whoever_is_behind_it(plan, rights, user):
+    assert {verb for verb in ROLES if may(user, verb, plan, machine="ci")} == rights
+
+
 # authors
 
 
@@ -179,6 +212,17 @@ def test_a_wider_window_is_more_than_a_postponement(schedule, postpones):
     assert only_later(old, new) is postpones
 
 
+@pytest.mark.parametrize(("hours", "postpones"), [(4, True), (3, False), (5, False)])
+def test_a_first_time_keeps_the_end_that_was_given(hours, postpones):
+    ends = [
+        {"not_after": NOW + timedelta(hours=4)},
+        later(hours=1) | {"not_after": NOW + timedelta(hours=hours)},
+    ]
+    old, new = (plan_spec(step("s1", DEPLOY, schedule=given)) for given in ends)
+
+    assert only_later(old, new) is postpones
+
+
 # terms
 
 
@@ -190,6 +234,29 @@ def test_a_plan_that_changes_nothing_needs_nobody():
     found = asked(plan_spec(step("s1"), step("s2")))
 
     assert (found.risk, found.needed) == ("low", 0)
+
+
+ALLOWED = {"name": "free", "reason": "it may", "allow": True}
+PERMISSIVE = SignoffConfig.model_validate({"people": {"approvers": ["BOB"]}, "policy": {"rules": [ALLOWED]}})
+DRAFTS = contract("draft", changes=False, drafts=True, repeat="safe", target="")
+
+
+@pytest.mark.parametrize(
+    ("spec", "needed"),
+    [
+        (plan_spec(step("s1"), step("s2")), 0),
+        (plan_spec(step("s1"), step("s2", DEPLOY)), 1),
+        (plan_spec(step("s1"), step("s2", DRAFTS)), 1),
+        (plan_spec(step("s1")).model_copy(update={"mandate": Mandate(extra=("ops.check",))}), 1),
+    ],
+    ids=["reads", "a change among reads", "a draft among reads", "reads that may grow"],
+)
+def test_what_a_machine_wants_done_a_person_approves_whatever_the_rules_allow(spec, needed):
+    both = Catalogue([*CONTRACTS.values(), DRAFTS])
+    asks = {"authors": ("ANN",), "now": NOW}
+
+    assert terms(spec, both, PERMISSIVE, machine="ci", **asks).needed == needed
+    assert terms(plan_spec(step("s1", DEPLOY)), both, PERMISSIVE, **asks).needed == 0
 
 
 def test_a_change_in_production_is_high():
