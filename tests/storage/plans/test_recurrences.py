@@ -4,9 +4,10 @@ from datetime import date, timedelta
 from typing import Any
 
 import pytest
+from sqlmodel import col
 
 from storage.contract.states import PlanState
-from storage.database.tables import Recurring
+from storage.database.tables import Message, Recurring
 from storage.errors import Conflict, NotFound
 from storage.plans.recurrences import Grant
 from tests.support.fakes import NOW, TEAM, messages, plan_spec, propose, terms
@@ -25,6 +26,12 @@ def told(store: Store) -> tuple[str, str, dict[str, object]]:
     """The newest event of the system: verb, actor, and what it says."""
     event = store.events(0)[-1]
     return event.verb, event.actor, event.data
+
+
+def wanted(store: Store) -> dict[str, int]:
+    """How often each message was to be drawn."""
+    with store.read() as t:
+        return {row.key: row.wanted for row in t.rows(Message, col(Message.id) > 0)}
 
 
 def stands(store: Store, one: Recurring, user: str = "BOB", runs: int = 2) -> None:
@@ -145,3 +152,46 @@ def test_what_is_void_says_why_in_the_channel_and_on_record_once(store):
     assert (store.standings(one.id), len(store.standings(other.id))) == ([], 1)
     (said,) = messages(store, "recurring")
     assert said.text == f"The standing approval of recurring plan {one.id} has ended: policy has changed."
+
+
+def test_hours_that_were_passed_by_do_not_run_later_and_the_others_of_that_day_do(store):
+    one = recurs(store)
+    store.pass_by(one, [TODAY, TODAY], NOW + 2 * DAY, question="why?", hours=[7, 8])
+
+    assert [m.key for m in messages(store, "recurring")] == [f"missed:{one.id}:{TODAY}:8"]
+    for n, hour in enumerate((7, 8, 0, 9, 9)):
+        made = store.run(store.one_recurring(one.id), TODAY, NOW + (3 + n) * DAY, hour=hour)
+        assert bool(made) is (n in {2, 3})
+
+
+def test_a_number_of_days_and_of_hours_that_differ_is_a_mistake(store):
+    with pytest.raises(ValueError, match="zip"):
+        store.pass_by(recurs(store), [TODAY, TODAY], NOW + 2 * DAY, question="why?", hours=[7])
+
+
+def test_what_was_passed_by_has_no_plan_and_no_plan_is_a_run_of_nothing(store):
+    one = recurs(store)
+    store.pass_by(one, [TODAY], NOW + 2 * DAY, question="why?")
+
+    assert store.latest_run(store.one_recurring(one.id)) == 0
+    assert store.run_of(propose(store)) == 0
+
+
+def test_one_invitation_for_a_run_is_on_record_and_drawn_anew_when_it_is_answered(store):
+    one = recurs(store)
+    plan_id = proposed_run(store, one)
+    other = propose(store)
+    for _ in range(2):
+        store.invite(plan_id, one, runs=3)
+    (event,) = [e for e in store.events(plan_id) if e.verb == "invite"]
+    before = wanted(store)
+    stands(store, store.one_recurring(one.id))
+    after = wanted(store)
+    (asked,) = messages(store, "standing")
+
+    assert (event.actor, event.data) == (
+        "rules", {"recurring": one.id, "said": "every day", "zone": "UTC", "runs": 3},
+    )  # fmt: skip
+    assert (asked.plan_id, asked.wanted, asked.urgent) == (plan_id, before[asked.key] + 1, True)
+    assert {key for key in before if before[key] != after[key]} == {asked.key}
+    assert other != plan_id
