@@ -267,10 +267,45 @@ def deploy(seen: Shown, found: re.Match[str]) -> Json:
                           criteria=["backup_verified"]))  # fmt: skip
     given = {"service": name, "version": versions[0], "environment": place}
     steps.append(step("deploy", "k8s-deployer.deploy_service", given, steps[-1]["id"],
-                      criteria=["service_healthy"], failure_action="rollback"))  # fmt: skip
+                      criteria=["service_healthy"], failure_action="rollback", at=_time(seen)))  # fmt: skip
     way = {"service": name, "environment": place, "to_version": "previous"}
     return made("plan", goal=f"Deploy {name} {versions[0]}", steps=steps,
                 rollback=[undo("deploy", "k8s-deployer.rollback_service", way)])  # fmt: skip
+
+
+def back_up(seen: Shown, found: re.Match[str]) -> Json:
+    if found["name"] not in seen.names:
+        return asked("Which database?")
+    given = {"database": found["name"]}
+    only = step("backup", "db-backup.backup_database", given, criteria=["backup_verified"], at=_time(seen))
+    return made("plan", goal=f"Back up {found['name']}", steps=[only])
+
+
+def run_tests(seen: Shown, found: re.Match[str]) -> Json:
+    given = {"test_suite": found["suite"].lower(), "environment": found["place"] or ""}
+    if given["test_suite"] not in seen.names:
+        return asked("Which suite?")
+    only = step("test", "test-runner.run_tests", given, criteria=["all_tests_pass"], at=_time(seen))
+    return made("plan", goal=f"Run the {found['suite']} tests", steps=[only])
+
+
+def scale(seen: Shown, found: re.Match[str]) -> Json:
+    name = (seen.services(found["name"]) or [""])[0]
+    if not name:
+        return asked("Of which service?")
+    place = seen.links[name].get("environment", "production")
+    given = {"service": name, "environment": place, "replicas": int(found["number"])}
+    way = {"service": name, "environment": place, "to_version": "previous"}
+    only = step("scale", "k8s-deployer.scale", given, criteria=["service_healthy"], failure_action="rollback",
+                at=_time(seen))  # fmt: skip
+    return made("plan", goal=f"Scale {name} to {found['number']}", steps=[only],
+                rollback=[undo("scale", "k8s-deployer.rollback_service", way)])  # fmt: skip
+
+
+def _time(seen: Shown) -> str:
+    """The words of a time, at the end of the request."""
+    said = re.search(r"\b(?:tonight|tomorrow|(?:at|in|on) \S*\d).*$", seen.request, re.I)
+    return said[0] if said else ""
 
 
 Rule = Callable[[Shown, re.Match[str]], Json]
@@ -282,6 +317,9 @@ RULES: tuple[tuple[str, Rule], ...] = (
     (r"\bsame for (?P<rest>.+)", same_for),
     (r"error rates", research),
     (r"^(?:which|what|how|is|show|check)\b.*(?:version|runs|status|stands|healthy)", status_of),
+    (r"\bback ?up (?P<name>[\w-]+)", back_up),
+    (r"\brun the (?P<suite>[\w-]+) tests\b(?: on (?P<place>[a-z]+))?", run_tests),
+    (r"\bscale (?P<name>[\w-]+) to (?P<number>\d+)", scale),
     (r"\bdeploy\b", deploy),
 )  # fmt: skip
 

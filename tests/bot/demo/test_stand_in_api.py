@@ -19,6 +19,16 @@ pytestmark = pytest.mark.model
 NOW = datetime(2026, 11, 15, 23, tzinfo=UTC)
 
 
+# What the demo itself asks for: its plans of yesterday, and its stories.
+WISHES = (
+    "back up auth_prod",
+    "run the full tests on staging",
+    "scale auth-service to 3 in production",
+    "back up auth_prod tonight at 2am ET",
+    "deploy auth-service v2.1.4 to production tonight at 2am ET",
+)
+
+
 def test_without_a_key_the_stand_in_plans_and_says_so(tmp_path: Path) -> None:
     (tmp_path / "signoff.toml").write_text('[people]\napprovers = ["U0BOB"]\n')
     name_stand_in(tmp_path, there=True)
@@ -27,11 +37,16 @@ def test_without_a_key_the_stand_in_plans_and_says_so(tmp_path: Path) -> None:
     with thinking({"PATH": "/bin"}) as env:
         client = connect(env["ANTHROPIC_API_KEY"], url=env["ANTHROPIC_BASE_URL"])
         asked = claude(client, chosen, "plan", prices(chosen), lambda model, usage: None)
+        told = [asked.plan(wish, contracts(), config(), NOW) for wish in WISHES]
         look = asked.plan("add 2 replicas to auth-service", contracts(), config(), NOW)
         made = asked.plan("which version of auth-service runs?", contracts(), config(), NOW)
         client.close()
 
     assert env["ANTHROPIC_API_KEY"] == KEY
+    assert [step.worker for plan in told for step in plan.spec.steps][:3] == [
+        "db-backup", "test-runner", "k8s-deployer",
+    ]  # fmt: skip
+    assert all(plan.spec.steps[-1].schedule.at for plan in told[3:])
     assert isinstance(look, Inquiry)
     assert made.note == "planned by stand-in"  # type: ignore[union-attr] # a plan has one
     name_stand_in(tmp_path, there=False)
