@@ -50,7 +50,7 @@ def plans(settings: BotSettings, *, as_json: bool = False) -> int:
         told = [brief_out(line, tampered(store, line.id)) for line in found_lines[:PAGE]]
         print(PlanList(plans=told, before=more).model_dump_json())
         return 0
-    found = store.recent()
+    found = [view for view in store.recent(50) if view.planned][:20]
     if not found:
         print("There are no plans yet.")
     for view in map(store.as_recorded, found):

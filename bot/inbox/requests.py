@@ -36,7 +36,7 @@ from bot.plans.look_up import look_up
 from bot.plans.override import break_glass, confirms
 from bot.plans.reword import keep_for_planner
 from bot.untrusted import clip
-from storage.contract.states import OPEN, PlanState
+from storage.contract.states import PlanState
 from storage.errors import SignoffError
 from storage.reading.plan_view import PlanView
 from storage.settling.starting import EVERYTHING
@@ -172,7 +172,7 @@ def say_help(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 
 def list_plans(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     now = bot.store.clock()
-    made = [v for v in bot.store.recent(50) if v.revision or (v.state in OPEN and not v.form)]
+    made = [view for view in bot.store.recent(50) if view.planned]
     plans = map(bot.store.as_recorded, bot.visible(body["user"], made)[:10])
     lines = [f"• {v.id}: {escape(subject(v))} — {escape(standing(v, now))}" for v in plans]
     if waiting := bot.store.unreviewed():

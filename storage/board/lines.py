@@ -40,7 +40,8 @@ class Filter:
     user: str = ""
 
 
-LISTED = col(Plan.private).is_(False)  # what answers one person stands in no list
+# What answers one person stands in no list, nor does a wish that was refused.
+LISTED = col(Plan.private).is_(False) & or_(col(Plan.revision) > 0, col(Plan.state).in_(OPEN))
 COLUMNS = tuple(col(getattr(Plan, name)) for name in PlanLine.__dataclass_fields__)
 
 

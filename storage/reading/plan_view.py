@@ -9,7 +9,7 @@ from storage.contract.capability import Contract
 from storage.contract.demands import NOTHING, Demands, Quorum
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec, StepSpec
-from storage.contract.states import PlanState, StepState
+from storage.contract.states import OPEN, PlanState, StepState
 
 
 @dataclass(frozen=True)
@@ -125,6 +125,11 @@ class PlanView:
     filed: bool = False  # all of it stands in a file that Slack has taken
     unfiled: str = ""  # why Slack has not taken that file (yet)
     notes: tuple[str, ...] = ()  # how the wish was read, and what of it was not used
+
+    @property
+    def planned(self) -> bool:
+        """Whether it is a plan or becomes one; a wish that was refused, or asks for more, is none."""
+        return bool(self.revision) or (self.state in OPEN and not self.form)
 
     def step(self, key: str) -> StepView:
         """The step of the current revision with that key."""

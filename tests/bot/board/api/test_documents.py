@@ -62,3 +62,18 @@ def test_words_that_were_changed_behind_our_back_are_not_printed(on_disk: Store,
     tamper(on_disk, "UPDATE plan SET text = 'look at zebra'")
 
     assert "zebra" not in json.dumps(printed(lambda s: plans(s, as_json=True)))
+
+
+def test_a_wish_that_was_refused_is_no_plan_in_any_list(on_disk: Store, printed: Any, capsys: Any):
+    refused = on_disk.request("dance for me", team="T1", user="ANN", channel="C1")
+    on_disk.cancel(refused, user="planner", reason="I do not plan this.")
+    said = on_disk.request("deploy b", team="T1", user="ANN", channel="C1")
+    listed = [plan["id"] for plan in printed(lambda s: plans(s, as_json=True))["plans"]]
+
+    assert refused not in listed
+    assert said in listed
+    capsys.readouterr()
+    plans(BotSettings())
+    shown = capsys.readouterr().out
+    assert "deploy b" in shown
+    assert "dance" not in shown
