@@ -5,6 +5,7 @@ from datetime import datetime
 
 from bot.cards.blocks import clock, escape
 from bot.cards.face.lines import spans, subject, title
+from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import WRONG, reason, wrong
 from bot.cards.face.running import SIGNS, counted, stands
 from bot.cards.phrases import OUTCOMES, first_clauses, lasting, spent, standing
@@ -72,8 +73,12 @@ def _last_change(view: PlanView) -> StepSpec | None:
 
 
 def _since(view: PlanView) -> str:
-    last = max((step.ended_at for step in view.steps if step.ended_at), default=None)
+    last = _last_end(view)
     return f" · since {_clock(last, zone_of(view), named=True)}" if last else ""
+
+
+def _last_end(view: PlanView) -> datetime | None:
+    return max((step.ended_at for step in view.steps if step.ended_at), default=None)
 
 
 def zone_of(view: PlanView) -> str:
@@ -109,12 +114,16 @@ def _not_run(view: PlanView) -> list[str]:
 
 
 def _one_by_one(view: PlanView, steps: Sequence[StepView]) -> Iterator[str]:
-    """Each step, with its minute unless the one before it began in the same."""
-    minute = None
+    """Each step, with its minute unless the one before it began in the same, or the heading says it."""
+    minute = _minute(_last_end(view)) if view.outcome == "succeeded" else None
     for step in steps:
-        began = step.started_at and step.started_at.replace(second=0, microsecond=0)
+        began = _minute(step.started_at)
         yield _told(view, step, at=began if began != minute else None)
         minute = began
+
+
+def _minute(at: datetime | None) -> datetime | None:
+    return at and at.replace(second=0, microsecond=0)
 
 
 def _told(view: PlanView, step: StepView, *, at: datetime | None) -> str:
@@ -125,11 +134,12 @@ def _told(view: PlanView, step: StepView, *, at: datetime | None) -> str:
 
 
 def _unsaid(view: PlanView, step: StepSpec, said: str) -> str:
-    """A report without the names that the heading, which is about the same step, has just said."""
-    fact = come_true(view) if step == _last_change(view) else ""
-    for name in (value for value in step.parameters.values() if isinstance(value, str) and value in fact):
-        said = said.removeprefix(f"{name} ").removesuffix(f" on {name}")
-    return said
+    """A report without the place of which the heading speaks; of its own step, without the name, too."""
+    fact = come_true(view)
+    heard = step.parameters.values() if fact and step == _last_change(view) else ()
+    for name in (value for value in heard if isinstance(value, str) and value in fact):
+        said = said.removeprefix(f"{name} ")
+    return elsewhere(fact or subject(view), said)
 
 
 def advice(view: PlanView) -> list[str]:
