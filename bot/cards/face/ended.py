@@ -1,5 +1,6 @@
 """The card of a plan that has ended: what is true now, first; then how it went, in one line."""
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
@@ -19,6 +20,7 @@ from storage.reading.plan_view import PlanView, StepView
 STEPS = 4  # told one by one
 TOLD = 45  # characters of what each reported
 ADVICE = 3
+BESIDES = re.compile(r" \([^()]*\)")
 
 
 def ended(view: PlanView, now: datetime) -> list[str]:
@@ -129,8 +131,14 @@ def _minute(at: datetime | None) -> datetime | None:
 def _told(view: PlanView, step: StepView, *, at: datetime | None) -> str:
     """When, what it reports (a report says what it is about), and how long that took."""
     when = f"{_clock(at, zone_of(view))} " if at else ""
-    said = first_clauses(stands(step, view.created_at), TOLD) if step.report else title(view, step.spec)
+    said = _reported(view, step) if step.report else title(view, step.spec)
     return f"{when}{escape(_unsaid(view, step.spec, said))}{spent(step, said)}"
+
+
+def _reported(view: PlanView, step: StepView) -> str:
+    """The main thing; what stands in brackets of a step that went well, the thread says."""
+    said = stands(step, view.created_at)
+    return first_clauses(BESIDES.sub("", said) if step.state == StepState.succeeded else said, TOLD)
 
 
 def _unsaid(view: PlanView, step: StepSpec, said: str) -> str:

@@ -1,5 +1,6 @@
 """A finished card says each thing once: a phone shows it whole."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from bot.cards.card import body, card
@@ -38,6 +39,13 @@ def test_what_the_heading_says_of_the_last_change_its_report_does_not_say_again(
 
 def test_another_step_keeps_the_names_that_its_report_says():
     assert "production is up" in course(ran(LOOK, "production is up"), ran())
+
+
+def test_what_a_report_says_in_brackets_is_for_the_thread_unless_it_went_wrong():
+    bad = replace(ran(said="2 failed (of 9)"), state=StepState.failed)
+
+    assert course(ran(said="147.5 kB (as large as the last)")) == "147.5 kB (2 s)"
+    assert "2 failed (of 9) (2 s)" in "\n".join(body(replace(finished(bad), outcome="failed"), NOW))
 
 
 def test_a_minute_in_which_several_steps_began_is_said_once():
