@@ -12,7 +12,7 @@ from bot.cards.blocks import Block, actions, button, context, escape, linked, pa
 from bot.cards.clarify_form import questions
 from bot.cards.face.buttons import buttons
 from bot.cards.face.difference import changed
-from bot.cards.face.ended import ended
+from bot.cards.face.ended import come_true, ended
 from bot.cards.face.lines import checked, failing, ran, spans, step_lines, subject, within
 from bot.cards.face.long_plan import instead
 from bot.cards.face.running import SIGNS, under_way
@@ -220,6 +220,7 @@ def _small(view: PlanView) -> list[str]:
     """Whose wish it is, in their own words, who approved it, and its number."""
     approved = ", ".join(f"<@{user}>" for user in view.approved_by)
     words = f": “{escape(clip(' '.join(view.text.split()), 150))}”" if view.spec else ""
+    words = "" if come_true(view) else words  # the heading says so
     number = f"plan {view.id}" + (f", revision {view.revision}" if view.revision > 1 else "")
     given = f"{approved or 'nobody'} approved{overrode(view)}" if approved or view.overrides else ""
     given = given if view.state != PlanState.proposed else ""

@@ -8,7 +8,7 @@ from bot.cards.face.durations import usually
 from bot.cards.face.lines import subject
 from bot.cards.face.long_plan import named
 from bot.cards.forms import modal
-from bot.cards.phrases import cost, standing
+from bot.cards.phrases import cost, standing, wisher
 from bot.cards.tasks import details
 from bot.planner.review.gate import allows
 from bot.times.zones import spoken
@@ -51,6 +51,7 @@ def facts(view: PlanView) -> list[str]:
     lines.append(f"*Risk: {view.risk}* — {escape(clip(', '.join(view.reasons), 600))}")
     lines += [f"*Rules:* {escape(clip('; '.join(view.demands.said), 600))}"] if view.demands.said else []
     lines += [f"Decide by {spoken(view.expires_at, 'UTC')}"] if view.expires_at else []
+    lines.append(f"{wisher(view)} asked: “{escape(clip(' '.join(view.text.split()), 300))}”")
     lines += [escape(allows(spec.mandate))] if spec else []
     lines += [f"The planner calls it “{escape(clip(spec.goal, 300))}”"] if spec else []
     lines += [f"Planner's note: {escape(clip(view.note, 300))}"] if view.note else []

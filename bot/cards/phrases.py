@@ -285,13 +285,6 @@ def spent(step: StepView, said: str = "") -> str:
     return f" ({untold(step, said)})" if untold(step, said) else ""
 
 
-def named(name: str, said: str) -> str:
-    """A step and what it reports; a question that is its name is not asked twice."""
-    if not said or said in name:
-        return name
-    return f"{name}{'' if name.rstrip('*').endswith('?') else ':'} {said}"
-
-
 def altered(plan_id: int, why: str) -> str:
     """In place of a plan whose stored words are not those on record."""
     return (

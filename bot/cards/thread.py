@@ -20,7 +20,8 @@ from bot.cards.blocks import (
 )
 from bot.cards.escalation import LABELS, advice, asking, called, undoable, updating
 from bot.cards.face.lines import at, title
-from bot.cards.phrases import doer, first_clauses, lasting, named, person, placeless, spent, standing
+from bot.cards.face.once import elsewhere, named
+from bot.cards.phrases import doer, first_clauses, lasting, person, placeless, spent, standing
 from bot.cards.save_form import saved
 from bot.cards.summary import summary
 from bot.policy.authorize import who
@@ -112,7 +113,7 @@ def _outcome(
     if step.state == StepState.succeeded and step.report:  # somebody has done it by hand since
         now = f":white_check_mark: {named(f'*{name}*', escape(clip(step.report.summary, 500)))}"
         return [now, *([] if data.get("asks") else [f"Before: {said}"])], []
-    failed = f"*{name} {_failed(step, said)}{spent(step, said)}"
+    failed = f"*{name} {_failed(step, elsewhere(name, said))}{spent(step, said)}"
     what = named(f"*{name}*", said) if data.get("asks") else failed
     if not step.choices:
         return [f"{':raised_hand:' if data.get('asks') else ':x:'} {what}", *advice(step)], []

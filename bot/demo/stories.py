@@ -1,12 +1,14 @@
 """What the demo shows by itself: the founding story, and three things that Signoff refuses."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from uuid import uuid4
 
 from sqlalchemy import text
 
 from bot.demo.stage import ANN, BOB, Stage
 from storage.contract.states import StepState
+from storage.errors import Conflict
 from storage.exchange.deliveries import ASKED
 from storage.reading.plan_view import PlanView
 
@@ -73,7 +75,8 @@ def lying_planner(stage: Stage) -> None:
         me=BOB,
     )
     stage.say("A planner's own words are only quotes in Details. Nobody approves a label.", me=BOB)
-    stage.store.reject(plan.id, plan.revision, user=BOB, reason="The story is over.")
+    with suppress(Conflict):  # whoever looked on has decided
+        stage.store.reject(plan.id, plan.revision, user=BOB, reason="It is called a test run, and deploys.")
 
 
 def tampered_plan(stage: Stage, jump: Callable[[], str]) -> None:
@@ -91,9 +94,10 @@ def tampered_plan(stage: Stage, jump: Callable[[], str]) -> None:
         stage.say(
             "So it gets no permit, and nothing runs. Such a plan is not even shown; the bot alarms.", me=BOB
         )
-    finally:
+    finally:  # ended first: put right before that, it would run
+        _end(stage, plan.id, "It was changed after its approval, and never started.")
         _rewrite(stage, plan.id, "pay_prod", "auth_prod")
-        stage.store.cancel(plan.id, user=ANN, reason="The story is over.")
+        stage.store.unfile(plan.id)  # its card is drawn anew, since it reads as it did
 
 
 def approver_left(stage: Stage, jump: Callable[[], str]) -> None:
@@ -111,9 +115,14 @@ def approver_left(stage: Stage, jump: Callable[[], str]) -> None:
         stage.say(
             "Bob may not. So the step gets no permit and does not start, and the card says why.", me=ANN
         )
-    finally:
+    finally:  # ended first: with Bob back, it would run
+        _end(stage, plan.id, "Its approver had left, and it never started.")
         stage.workspace().change_member(BOB, deleted=False)
-        stage.store.cancel(plan.id, user=ANN, reason="The story is over.")
+
+
+def _end(stage: Stage, plan_id: int, reason: str) -> None:
+    with suppress(Conflict):  # whoever looked on has ended it
+        stage.store.cancel(plan_id, user=ANN, reason=reason)
 
 
 def _rewrite(stage: Stage, plan_id: int, old: str, new: str) -> None:

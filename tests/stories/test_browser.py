@@ -88,7 +88,7 @@ def test_a_failing_suite_in_a_browser(page: Page, world: World) -> None:
     act_as(page, "U0CAROL")
     press(page, "approve")
     page.get_by_test_id("replies").first.click()
-    expect(page.get_by_test_id("thread")).to_contain_text("tests failed on staging")
+    expect(page.get_by_test_id("thread")).to_contain_text("tests failed")
     expect(page.get_by_test_id("message").first).to_contain_text("not run")
     shot(page, "story-9-failed")
     page.locator('[data-testid="control"][data-control="kill"]').first.click()

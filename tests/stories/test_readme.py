@@ -89,7 +89,7 @@ def test_a_failing_suite_aborts_before_the_backup_and_offers_to_plan_again(small
     assert failed.outcome == "failed"
     assert failed.step("backup").state == "skipped"
     assert list(small.home.glob("backups/*")) == []
-    small.ann.sees("tests failed on staging")
+    small.ann.sees("tests failed")
     small.workspace.run("break", on=False)
     small.ann.clicks("plan_again")
     small.until(lambda plan: plan.id > failed.id and plan.state == "proposed", "the new plan")

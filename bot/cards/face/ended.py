@@ -1,22 +1,26 @@
 """The card of a plan that has ended: what is true now, first; then how it went, in one line."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from bot.cards.blocks import clock, escape
 from bot.cards.face.lines import spans, subject, title
+from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import WRONG, reason, wrong
 from bot.cards.face.running import SIGNS, counted, stands
 from bot.cards.phrases import OUTCOMES, first_clauses, lasting, spent, standing
 from bot.untrusted import clip
 from storage.config import local
 from storage.contract.saying import outcome
+from storage.contract.spec import StepSpec
 from storage.contract.states import PlanState, StepState
 from storage.reading.plan_view import PlanView, StepView
 
 STEPS = 4  # told one by one
 TOLD = 45  # characters of what each reported
 ADVICE = 3
+BESIDES = re.compile(r" \([^()]*\)")
 
 
 def ended(view: PlanView, now: datetime) -> list[str]:
@@ -56,14 +60,27 @@ def _closed(view: PlanView, now: datetime) -> str:
 
 def fact_of(view: PlanView) -> str:
     """What is true now that it succeeded: as its last change says, if there are few of them."""
-    changing = [step for step in view.steps if view.changes_something(step.spec) and not step.undo]
-    told = outcome(view.contract(changing[-1].spec), changing[-1].spec) if 0 < len(changing) <= 2 else ""
-    return told or f"{subject(view)}: done"
+    return come_true(view) or f"{subject(view)}: done"
+
+
+def come_true(view: PlanView) -> str:
+    """What its last change has left, in plain words; "" where that is not the whole of it, or not done."""
+    last = _last_change(view) if view.outcome == "succeeded" else None
+    return outcome(view.contract(last), last) if last else ""
+
+
+def _last_change(view: PlanView) -> StepSpec | None:
+    changing = [step.spec for step in view.steps if view.changes_something(step.spec) and not step.undo]
+    return changing[-1] if 0 < len(changing) <= 2 else None
 
 
 def _since(view: PlanView) -> str:
-    last = max((step.ended_at for step in view.steps if step.ended_at), default=None)
+    last = _last_end(view)
     return f" · since {_clock(last, zone_of(view), named=True)}" if last else ""
+
+
+def _last_end(view: PlanView) -> datetime | None:
+    return max((step.ended_at for step in view.steps if step.ended_at), default=None)
 
 
 def zone_of(view: PlanView) -> str:
@@ -85,11 +102,11 @@ def _course(view: PlanView) -> list[str]:
     times = [(step.started_at, step.ended_at) for step in view.steps if step.started_at and step.ended_at]
     if len(view.steps) <= STEPS:
         ran = [step for step in view.steps if (step.report or step.started_at) and not _undone(step)]
-        told = [" · ".join(_told(view, step) for step in ran)] if times else []
+        told = [" · ".join(_one_by_one(view, ran))] if times else []
         return [" · ".join([*told, *_not_run(view)])]
     whole = (max(end for _, end in times) - min(start for start, _ in times)).total_seconds() if times else 0
     wrong = [step for step in view.steps if step.state in WRONG][:3]
-    bad = [f"{SIGNS[step.state]}  {_told(view, step)}" for step in wrong]
+    bad = [f"{SIGNS[step.state]}  {_told(view, step, at=step.started_at)}" for step in wrong]
     return [f"{len(view.steps)} steps: {counted(view.steps)}, in {lasting(whole)}", *bad]
 
 
@@ -98,11 +115,39 @@ def _not_run(view: PlanView) -> list[str]:
     return [f"not run: {escape(clip(', '.join(left), 200))}"] if left else []
 
 
-def _told(view: PlanView, step: StepView) -> str:
+def _one_by_one(view: PlanView, steps: Sequence[StepView]) -> Iterator[str]:
+    """Each step, with its minute unless the one before it began in the same, or the heading says it."""
+    minute = _minute(_last_end(view)) if view.outcome == "succeeded" else None
+    for step in steps:
+        began = _minute(step.started_at)
+        yield _told(view, step, at=began if began != minute else None)
+        minute = began
+
+
+def _minute(at: datetime | None) -> datetime | None:
+    return at and at.replace(second=0, microsecond=0)
+
+
+def _told(view: PlanView, step: StepView, *, at: datetime | None) -> str:
     """When, what it reports (a report says what it is about), and how long that took."""
-    at = f"{_clock(step.started_at, zone_of(view))} " if step.started_at else ""
-    said = first_clauses(stands(step, view.created_at), TOLD) if step.report else title(view, step.spec)
-    return f"{at}{escape(said)}{spent(step, said)}"
+    when = f"{_clock(at, zone_of(view))} " if at else ""
+    said = _reported(view, step) if step.report else title(view, step.spec)
+    return f"{when}{escape(_unsaid(view, step.spec, said))}{spent(step, said)}"
+
+
+def _reported(view: PlanView, step: StepView) -> str:
+    """The main thing; what stands in brackets of a step that went well, the thread says."""
+    said = stands(step, view.created_at)
+    return first_clauses(BESIDES.sub("", said) if step.state == StepState.succeeded else said, TOLD)
+
+
+def _unsaid(view: PlanView, step: StepSpec, said: str) -> str:
+    """A report without the place of which the heading speaks; of its own step, without the name, too."""
+    fact = come_true(view)
+    heard = step.parameters.values() if fact and step == _last_change(view) else ()
+    for name in (value for value in heard if isinstance(value, str) and value in fact):
+        said = said.removeprefix(f"{name} ")
+    return elsewhere(fact or subject(view), said)
 
 
 def advice(view: PlanView) -> list[str]:

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 
 from bot.cards.blocks import escape
 from bot.cards.face.lines import brief, subject, title
+from bot.cards.face.once import named
 from bot.cards.face.reasons import reason
-from bot.cards.phrases import first_clauses, lasting, named, placeless, standing, untold, waiting
+from bot.cards.phrases import first_clauses, lasting, placeless, standing, untold, waiting
 from bot.untrusted import clip
 from storage.config import local
 from storage.contract.grouping import LINES

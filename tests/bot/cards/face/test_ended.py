@@ -1,0 +1,67 @@
+"""A finished card says each thing once: a phone shows it whole."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from bot.cards.card import body, card
+from bot.cards.details import facts
+from storage.contract.report import AnyReport
+from storage.contract.states import PlanState, StepState
+from storage.reading.plan_view import PlanView, StepView
+from tests.support.fakes import NOW, READ, contract, step
+from tests.support.samples.cards import plan_view
+
+GOES = contract("go", leaves="{service} is {version} on {environment}")
+LOOK = step("look", READ)
+GO = step("go", GOES, parameters={"service": "auth-service", "version": "v2", "environment": "production"})
+WISH = "deploy auth-service v2 to production"
+
+
+def ran(spec=GO, said: str = "auth-service v1 → v2 on production", after: int = 0) -> StepView:
+    began = NOW + timedelta(seconds=after)
+    times = {"started_at": began, "ended_at": began + timedelta(seconds=2), "attempt": 1}
+    return StepView(spec, state=StepState.succeeded, report=AnyReport.ok(said, {}), **times)
+
+
+def finished(*steps: StepView, **given: object) -> PlanView:
+    known = {(made.worker, made.action): made for made in (GOES, READ)}
+    return plan_view(*steps, state=PlanState.done, outcome="succeeded", text=WISH, contracts=known, **given)
+
+
+def course(*steps: StepView) -> str:
+    return body(finished(*steps), NOW)[0].split("\n")[1]
+
+
+def test_what_the_heading_says_of_the_last_change_its_report_does_not_say_again():
+    assert course(ran()) == "v1 → v2 (2 s)"
+    assert course(ran(said="auth-service")) == "auth-service (2 s)"
+
+
+def test_another_step_keeps_the_names_that_its_report_says():
+    assert "production is up" in course(ran(LOOK, "production is up"), ran())
+
+
+def test_what_a_report_says_in_brackets_is_for_the_thread_unless_it_went_wrong():
+    bad = replace(ran(said="2 failed (of 9)"), state=StepState.failed)
+
+    assert course(ran(said="147.5 kB (as large as the last)")) == "147.5 kB (2 s)"
+    assert "2 failed (of 9) (2 s)" in "\n".join(body(replace(finished(bad), outcome="failed"), NOW))
+
+
+def test_a_minute_in_which_several_steps_began_is_said_once():
+    early, same, late = ran(LOOK, "up"), ran(LOOK, "well", after=3), ran(after=120)
+
+    assert course(early, same, late).count("<!date") == 2
+    assert course(early, late).count("<!date") == 2
+    assert "<!date" not in course(early, same)  # the heading says since when
+
+
+def test_the_wish_that_has_become_true_stands_in_details_alone():
+    view = finished(ran(), approved_by=("UBOB",))
+
+    assert WISH not in card(view, NOW)[0]
+    assert f"<@UANN> asked: “{WISH}”" in facts(view)
+
+
+def test_a_wish_of_which_the_heading_says_no_outcome_stays():
+    assert WISH in card(finished(ran(LOOK, "up")), NOW)[0]
