@@ -13,7 +13,7 @@ from bot.cards.thread import message
 from bot.context import Bot
 from bot.inbox.clicks import on_click
 from bot.policy.authorize import Actor
-from bot.turns.recurring_runs import _forbidden, changed, question, recur, stand_in
+from bot.turns.recurring_runs import _forbidden, changed, invite, question, recur, stand_in
 from bot.turns.rounds import think
 from storage.config import Approvals, PolicyConfig, StandingPolicy
 from storage.contract.demands import Demands
@@ -415,6 +415,24 @@ def test_where_policy_lets_no_approval_stand_nobody_is_asked(lite, clock):
     desk.turn()
 
     assert invited(lite) == []
+
+
+@pytest.mark.parametrize("why", ["times of its own", "given already", "risk", "unreadable"])
+def test_nobody_is_asked_for_what_could_not_stand(desk, clock, monkeypatch, why):
+    if why == "times of its own":
+        desk.spec = plan_spec(step("s1", DEPLOY), step("s2", DEPLOY, schedule={"at": "in 2 hours"}))
+    first_run(desk, clock)
+    if why == "given already":
+        desk.says("schedules approve 1", user="BOB")
+    if why == "risk":
+        few = CONFIG.policy.model_copy(update={"standing": StandingPolicy(runs=3, days=30, risks=("low",))})
+        desk.bot = replace(desk.bot, config=CONFIG.model_copy(update={"policy": few}))
+    if why == "unreadable":
+        right = desk.store.view
+        monkeypatch.setattr(desk.store, "view", lambda plan_id: replace(right(plan_id), spec=None))
+    invite(desk.bot)
+
+    assert invited(desk.store) == []
 
 
 LONG = plan_spec(

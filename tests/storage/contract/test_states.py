@@ -7,6 +7,7 @@ import pytest
 
 from storage.contract.spec import PlanSpec
 from storage.contract.states import (
+    DECLINED,
     ENDED,
     OPEN,
     PLAN_MOVES,
@@ -16,12 +17,14 @@ from storage.contract.states import (
     Settlement,
     StepFact,
     StepState,
+    can_decline,
     can_skip,
     dependents,
     settle,
     startable,
     undo_order,
     unseen,
+    waits,
 )
 from tests.support.fakes import DEPLOY, READ, chain, plan_spec, step, undo
 
@@ -300,3 +303,32 @@ def test_with_a_review_of_everything_nothing_starts_before_the_planner_has_looke
     assert startable(spec, seen) == {"b"}
     assert settle(spec, seen) is None
     assert not unseen(plan_spec(*chain("a", "b")), reported)
+
+
+@pytest.mark.parametrize("state", S)
+@pytest.mark.parametrize("choice", ["", "retry", DECLINED])
+def test_a_failed_step_waits_for_an_answer_until_somebody_said_no(state, choice):
+    assert waits(state, choice) is (state == S.failed and choice in {"", "retry"})
+
+
+def test_no_is_an_answer_that_a_step_knows():
+    """It is what `continue` does, and is stored as that."""
+    assert DECLINED == "continue"
+
+
+@pytest.mark.parametrize(
+    ("open_", "more", "left"),
+    [
+        ((), {}, False),
+        (("a",), {}, False),
+        (("a", "b", "c"), {}, False),
+        (("a", "b", "d"), {}, True),
+        (("d",), {}, True),
+        ((), {"continues": True}, True),
+        (("a", "b"), {"continues": True}, True),
+    ],
+)
+def test_a_question_is_answered_with_no_where_something_is_left_then(open_, more, left):
+    spec = plan_spec(*chain("a", "b", "c"), step("d"), **more)
+
+    assert can_decline(spec, "a", open_) is left
