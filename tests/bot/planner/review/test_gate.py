@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.planner.decision import Decision, Progress
-from bot.planner.review.gate import allows, judge, unmet
+from bot.planner.review.gate import allows, asking, judge, unmet
 from bot.planner.validate import Catalogue, validate
 from storage.contract.capability import Check, Contract
 from storage.contract.mandate import allowance, covers
@@ -527,3 +527,22 @@ def test_a_step_that_nobody_knows_of_asks_nothing():
     at = now()
 
     assert ruled(amended(add=(LOOK,)), replace(at, steps={})).way == "takes_effect"
+
+
+def test_giving_up_goes_past_no_question_but_on_a_persons_word():
+    open_ = replaced("find", failure_action="ask")
+    given_up, at = Decision(verb="abort", reason="no use"), now(open_, find="failed")
+    ruling = judge(given_up, at, CATALOGUE)
+
+    assert (ruling.way, ruling.changes) == ("needs_approval", ("the plan ends here, and find has failed",))
+    assert judge(given_up, replace(at, guidance="leave it"), CATALOGUE).way == "takes_effect"
+
+
+def test_the_card_says_what_agents_may_cost():
+    assert "1.00 USD, the agents 2.50 USD." in allows(Mandate(max_worker_usd=2.5))
+    assert "agents" not in allows(Mandate())
+
+
+def test_a_step_that_is_not_there_or_did_not_fail_asks_nothing():
+    assert asking(None) is False
+    assert asking(StepView(BRING, state=StepState.running)) is False
