@@ -1,7 +1,7 @@
 # One image, three uses: `signoff up` (default), `signoff bot`, `python -P -m workers`.
 # .ci/run rehearses these steps (make image-rehearsal): what stands here is what was tried.
-# A tag moves; a digest does not. Pin the one that you tried: --build-arg BASE=python:3.13-slim-trixie@sha256:...
-ARG BASE=python:3.13-slim-trixie
+# A tag moves; a digest does not. This is Python 3.13.15 on Debian 13.6 for all platforms; another: --build-arg BASE=...
+ARG BASE=python:3.13-slim-trixie@sha256:9d2e5553305c7c7b0097999bb17187c69b921ccd6bc9d40e4bb5ebe652c00285
 FROM ${BASE} AS build
 WORKDIR /src
 COPY requirements.lock pyproject.toml README.md LICENSE ./

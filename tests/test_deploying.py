@@ -205,3 +205,13 @@ def created(api: Any, found: dict[str, Any]) -> str:
     body = answer.read().decode()
     assert answer.status == 201, body
     return str(json.loads(body)["kind"])
+
+
+def test_images_of_others_are_named_by_their_digest():
+    """A tag is moved by whoever may; what was built and tried is named by what it holds."""
+    files = [DOCS.parent / "Dockerfile", *(DOCS / "deploy").glob("*.yml")]
+    named = re.findall(r"^(?:ARG BASE=| *(?:- )?image: )(\S+)", "\n".join(f.read_text() for f in files), re.M)
+    others = {name for name in named if not name.startswith("signoff:")}
+
+    assert len(others) == 2
+    assert all(re.fullmatch(r"[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}", name) for name in others)
