@@ -2,8 +2,8 @@
 
 from bot.cli.sources import open_store
 from bot.config import BotSettings
-from bot.inbox.requests import read_scope
-from storage.config import login
+from bot.inbox.requests import check_scope, read_scope
+from storage.config import SignoffConfig, login, read_config
 from storage.errors import SignoffError
 
 
@@ -15,6 +15,8 @@ def stop(settings: BotSettings, words: str) -> int:
             "Please say why: signoff stop [everything | plan 7 | environment production] REASON"
         )
     store = open_store(settings)
+    config = read_config(settings.config) if settings.config.exists() else SignoffConfig()
+    check_scope(store, config, scope)
     with store.coming("terminal"):
         store.stop(scope, reason=reason, user=login())
     print(f"Stopped: {scope}. What runs goes on to its end; nothing starts until `signoff resume {scope}`.")

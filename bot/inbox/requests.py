@@ -36,8 +36,10 @@ from bot.plans.look_up import look_up
 from bot.plans.override import break_glass, confirms
 from bot.plans.reword import keep_for_planner
 from bot.untrusted import clip
+from storage.config import SignoffConfig
 from storage.contract.states import PlanState
 from storage.errors import SignoffError
+from storage.intention import Intention
 from storage.reading.plan_view import PlanView
 from storage.settling.starting import EVERYTHING
 
@@ -244,17 +246,17 @@ def stop_scope(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     scope, reason = read_scope(rest)
     if not reason:
         raise SignoffError("Please say why: `/plan stop <reason>`. The channel and the journal keep it.")
-    check_scope(bot, scope)
+    check_scope(bot.store, bot.config, scope)
     bot.store.stop(scope, reason=reason, user=actor.user, channel=body["channel"])
     return ""
 
 
-def check_scope(bot: Bot, scope: str) -> None:
+def check_scope(store: Intention, config: SignoffConfig, scope: str) -> None:
     """A mistyped scope would stop nothing, and everybody would believe otherwise."""
     kind, _, name = scope.partition(" ")
     if kind == "plan":
-        bot.store.view(int(name))
-    entries = [entry for table in bot.config.inventory.values() for entry in table.values()]
+        store.view(int(name))
+    entries = [entry for table in config.inventory.values() for entry in table.values()]
     places = {place for e in entries for place in (e.get("environment"), *e.get("environments", ())) if place}
     if kind == "environment" and places and name not in places:
         there = ", ".join(sorted(map(str, places)))

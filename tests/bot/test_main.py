@@ -315,3 +315,14 @@ def test_what_is_broken_outside_is_said_in_a_sentence(
     tmp_path: Path, broken: dict[str, str], said: str
 ) -> None:
     assert said in ended(tmp_path, "plans", **broken)
+
+
+@pytest.mark.parametrize(
+    ("scope", "said"),
+    [("plan 7", "There is no plan 7."), ("environment prodution", "no environment “prodution”")],
+)
+def test_nothing_is_stopped_by_a_name_that_there_is_not(tmp_path, scope, said):
+    (tmp_path / "signoff.toml").write_text('[inventory.services.a]\nenvironment = "production"\n')
+
+    assert said in ended(tmp_path, "stop", *scope.split(), "it", "burns")
+    assert "Stopped" in ended(tmp_path, "stop", "environment", "production", "it", "burns")
