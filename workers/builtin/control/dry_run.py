@@ -26,7 +26,8 @@ def shown(head: str, text: str, *, ignores: str, verdict: str) -> Preview:
 
 def refused(head: str, why: str, last: str) -> Preview:
     """No two failures are alike, so a command whose dry run failed never starts unasked."""
-    text = f"{head}\nIts dry run {why}: {last or 'it printed nothing'}. It does not start before one works."
+    cause = last.rstrip(".") or "it printed nothing"
+    text = f"{head}\nIts dry run {why}: {cause}. It does not start before one works."
     return Preview(text, {FAILED: uuid4().hex}, (f"!dry run {why}"[: VERDICT + 1],))
 
 

@@ -73,6 +73,12 @@ def test_its_output_is_shown_its_verdict_stands_on_the_card_and_noise_is_no_basi
     assert "Saved the plan to: {dry_run}" in first.text
 
 
+def test_why_there_is_no_dry_run_ends_with_one_full_stop(tofu: Path) -> None:
+    found = looked(tofu, secrets_env={"KEY": "NOBODY_SET_THIS"})
+
+    assert "Nothing was run. It does not start before one works." in found.text
+
+
 def test_another_plan_is_another_basis(tofu: Path) -> None:
     before = looked(tofu)
     (tofu / "wanted").write_text("30")
