@@ -68,7 +68,9 @@ def clipped(text: str) -> tuple[str, int]:
 
 
 def _verdict(text: str, pattern: str) -> str:
-    """One line for the card: the first that the operator's pattern finds, else the last."""
+    """One line for the card: what the operator's pattern finds first, or has in brackets; else the last."""
     found = re.search(pattern, text, re.M) if pattern else None
-    line = found[0] if found else text.strip().split("\n")[-1]
-    return " ".join(line.split())[:VERDICT] or "it printed nothing"
+    line = next(filter(None, [*found.groups(), found[0]])) if found else text.strip().split("\n")[-1]
+    words = " ".join(line.split()) or "it printed nothing"
+    short = words[: VERDICT - 1]
+    return words if len(words) <= VERDICT else f"{short.rpartition(' ')[0] or short}…"
