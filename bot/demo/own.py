@@ -23,7 +23,8 @@ YOU = Member("U0YOU", "you", "You")
 OPS = Channel("C0OPS", "ops", "Your own plans, on this machine")
 GUIDE = (
     "*Your own configuration, on a Slack workspace that lives on this machine.* What is approved here really "
-    "happens. Ask as yourself; then act as an approver (on the left). `/plan help` says what you can ask for."
+    "happens. Ask as yourself; then act as an approver (*Acting as*, below). `/plan help` says what you can "
+    "ask for."
 )
 
 

@@ -191,6 +191,11 @@ def _least(kind: int, wanted: int) -> int:
     return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 
 
+def find(name: str, cwd: Path, extra: Mapping[str, str]) -> str:
+    """Where a command would find this program; it says why it cannot."""
+    return _program(name, cwd, _environment(extra, ""))
+
+
 def _program(name: str, cwd: Path, environment: Mapping[str, str]) -> str:
     if not cwd.is_dir():
         raise Permanent(f"The directory {cwd} does not exist; nothing was run.")

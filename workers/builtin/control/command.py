@@ -2,9 +2,9 @@
 
 import re
 import shlex
-import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from workers.base import Check, Context, Named, Params, Permanent, Preview, Report, Worker, action, check
 from workers.builtin.control import dry_run
+from workers.builtin.control.so_far import SoFar
 from workers.builtin.shared.entries import Setting, read_entry, secrets
 from workers.commands import process
 from workers.commands.process import Finished, Limits
@@ -20,7 +21,6 @@ LIMIT = 3600.0
 GRACES = (10.0, 5.0)
 SHOWN = 4000
 LONGEST = 1000
-SAID = 120  # characters of a line, while it runs
 PLACE = re.compile(r"\{(\w+)\}")
 WHOLE = re.compile(r"(?:[^{}]*=)?\{(\w+)\}")
 RESULT = dry_run.RESULT.strip("{}")
@@ -127,33 +127,6 @@ class CommandData(BaseModel):
     log: str
 
 
-class SoFar:
-    """How far a command is: how long it has run, and the last line that it printed."""
-
-    def __init__(self, ctx: Context, steady: Callable[[], float] = time.monotonic) -> None:
-        self._ctx, self._steady = ctx, steady
-        self._began, self._line, self._told = steady(), "", ""
-
-    def hear(self, line: str) -> None:
-        if line.strip():
-            self._line = " ".join(line.split())[:SAID]
-            self._tell()
-
-    def look(self) -> bool:
-        """Whether it shall stop; asked now and then, also of one that prints nothing."""
-        self._tell()
-        return self._ctx.cancelled()
-
-    def _tell(self) -> None:
-        """Only what is new: a silent command costs a word every ten seconds, then one a minute."""
-        passed = self._steady() - self._began
-        long = f"{passed // 10 * 10:.0f} s" if passed < 60 else f"{passed // 60:.0f} min"
-        text = ": ".join(filter(None, [long if passed >= 10 else "", self._line]))
-        if text != self._told:
-            self._told = text
-            self._ctx.progress(text)
-
-
 class Command(Worker):
     """Runs commands that the operator named in signoff.toml, with checked arguments."""
 
@@ -187,7 +160,7 @@ class Command(Worker):
     @run_command.preview
     @read_command.preview
     def preview_command(self, params: CommandParams, ctx: Context) -> Preview:
-        entry = self._entry(params)
+        entry = self._entry(params.command)
         where = f" in {entry.directory}" if entry.directory else ""
         place = f" on {entry.environment}" if entry.environment else ""
         line = shlex.join(argv(entry, params, Path(dry_run.RESULT)))
@@ -226,11 +199,22 @@ class Command(Worker):
         action = "read_command" if entry.reads else "run_command"
         return f"only {action}; arguments: {', '.join(taken) or 'none'}"
 
-    def _entry(self, params: CommandParams) -> CommandEntry:
-        return read_entry(CommandEntry, "commands", params.command, self.entry("commands", params.command))
+    def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """Each command's programs, folder and secrets."""
+        for name in self.inventory.get("commands", {}):
+            yield f"command {name}", partial(self._reach, name)
+
+    def _reach(self, name: str) -> None:
+        entry = self._entry(name)
+        secrets(entry.secrets_env, f"commands.{name}")
+        for words in filter(None, (entry.argv, entry.preview)):
+            process.find(words[0], entry.directory or Path("/"), entry.env)
+
+    def _entry(self, name: str) -> CommandEntry:
+        return read_entry(CommandEntry, "commands", name, self.entry("commands", name))
 
     def _run(self, params: CommandParams, ctx: Context, *, reads: bool) -> Report[CommandData]:
-        entry = self._entry(params)
+        entry = self._entry(params.command)
         if entry.reads != reads:
             kind, right = ("reads", "read_command") if entry.reads else ("may change things", "run_command")
             raise Permanent(f"'{params.command}' {kind}, so only {right} may run it; nothing was run.")

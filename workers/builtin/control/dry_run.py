@@ -26,7 +26,8 @@ def shown(head: str, text: str, *, ignores: str, verdict: str) -> Preview:
 
 def refused(head: str, why: str, last: str) -> Preview:
     """No two failures are alike, so a command whose dry run failed never starts unasked."""
-    text = f"{head}\nIts dry run {why}: {last or 'it printed nothing'}. It does not start before one works."
+    cause = last.rstrip(".") or "it printed nothing"
+    text = f"{head}\nIts dry run {why}: {cause}. It does not start before one works."
     return Preview(text, {FAILED: uuid4().hex}, (f"!dry run {why}"[: VERDICT + 1],))
 
 
@@ -67,7 +68,9 @@ def clipped(text: str) -> tuple[str, int]:
 
 
 def _verdict(text: str, pattern: str) -> str:
-    """One line for the card: the first that the operator's pattern finds, else the last."""
+    """One line for the card: what the operator's pattern finds first, or has in brackets; else the last."""
     found = re.search(pattern, text, re.M) if pattern else None
-    line = found[0] if found else text.strip().split("\n")[-1]
-    return " ".join(line.split())[:VERDICT] or "it printed nothing"
+    line = next(filter(None, [*found.groups(), found[0]])) if found else text.strip().split("\n")[-1]
+    words = " ".join(line.split()) or "it printed nothing"
+    short = words[: VERDICT - 1]
+    return words if len(words) <= VERDICT else f"{short.rpartition(' ')[0] or short}…"

@@ -11,7 +11,8 @@ import pytest
 from storage.contract.spec import holds
 from tests.support.scratch import context
 from workers.base import Permanent, Report
-from workers.builtin.control.command import Command, CommandParams, SoFar
+from workers.builtin.control.command import Command, CommandParams
+from workers.builtin.control.so_far import SoFar
 from workers.commands.leftovers import working
 from workers.registry import Registry
 
@@ -330,3 +331,28 @@ def test_what_a_command_prints_is_its_progress_without_its_secrets(
     Command.run_command.run(worker, CommandParams(command="rotate"), context(tmp_path, progress=told.append))
 
     assert told == ["got [hidden]"]
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({}, ""),
+        ({"preview": ["no-such-program", "plan"]}, "'no-such-program' is not installed"),
+        ({"directory": "/nowhere/at/all"}, "/nowhere/at/all does not exist"),
+        ({"secrets_env": {"KEY": "NOBODY_SET_THIS"}}, "needs NOBODY_SET_THIS"),
+        ({"argv": ["sh", "-c", "true"]}, "no shell line"),
+    ],
+)
+def test_the_doctor_says_what_a_command_lacks_and_runs_nothing(
+    tmp_path: Path, given: dict[str, Any], wrong: str
+) -> None:
+    entry = {"argv": [sys.executable, "-c", f"open('{tmp_path / 'ran'}', 'w')"], **given}
+    ((name, look),) = Command({"commands": {"rotate": entry}}).needs()
+
+    assert name == "command rotate"
+    if wrong:
+        with pytest.raises(Permanent, match=wrong):
+            look()
+    else:
+        look()
+    assert not (tmp_path / "ran").exists()

@@ -48,7 +48,7 @@ def entry(place: Path, **more: Any) -> dict[str, Any]:
     return {
         "argv": [*program, "apply", "-input=false", "{dry_run}"],
         "preview": [*program, "plan", "-detailed-exitcode", "-out={dry_run}"],
-        "preview_codes": [0, 2], "preview_ignores": "Refreshing state", "preview_verdict": r"^Plan: .*",
+        "preview_codes": [0, 2], "preview_ignores": "Refreshing state", "preview_verdict": r"^Plan: (.*)\.$",
         "environment": "production", **more,
     }  # fmt: skip
 
@@ -66,11 +66,30 @@ def test_its_output_is_shown_its_verdict_stands_on_the_card_and_noise_is_no_basi
     first, second = looked(tofu), looked(tofu, "b")
 
     assert "~ size = 10 -> 20" in first.text
-    assert first.found == ("Plan: 0 to add, 1 to change, 0 to destr",) or first.found[0].startswith(
-        "Plan: 0 to add, 1"
-    )
+    assert first.found == ("0 to add, 1 to change, 0 to destroy",)
     assert first.basis == second.basis
     assert "Saved the plan to: {dry_run}" in first.text
+
+
+@pytest.mark.parametrize(
+    ("pattern", "verdict"),
+    [
+        ("^Plan: .*", "Plan: 0 to add, 1 to change, 0 to…"),
+        ("^(?:No changes|Plan: (.*)[.])$", "0 to add, 1 to change, 0 to destroy"),
+        (r"(\d+) to change", "1"),
+        ("(nothing)? to change", "to change"),
+    ],
+)
+def test_a_verdict_is_what_stands_in_the_brackets_of_its_pattern_and_ends_with_a_word(
+    tofu: Path, pattern: str, verdict: str
+) -> None:
+    assert looked(tofu, preview_verdict=pattern).found == (verdict,)
+
+
+def test_why_there_is_no_dry_run_ends_with_one_full_stop(tofu: Path) -> None:
+    found = looked(tofu, secrets_env={"KEY": "NOBODY_SET_THIS"})
+
+    assert "Nothing was run. It does not start before one works." in found.text
 
 
 def test_another_plan_is_another_basis(tofu: Path) -> None:
