@@ -2,7 +2,7 @@
 
 What is proposed passes the same gate as any decision: drafts run where people named them beforehand, and to
 integrate or push is asked about, on the real difference. What was left out beside others goes back to an
-agent once, within what is left of the mandate.
+agent once, and what stays red is cut smaller once, within what is left of the mandate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,8 +21,11 @@ from storage.reading.plan_view import StepView
 
 CUT, DRAFT, CONCLUDE = ("code", "decompose"), ("code-agent", "change"), ("code", "conclude")
 INTEGRATE, PUSH, CONFIRM = ("code", "integrate"), ("code-publish", "push"), ("approval-gate", "confirm")
-REWORK = ("code", "rework")
+SPLIT, REWORK = ("code", "split"), ("code", "rework")
+OURS = frozenset({"api", "ours"})  # incidents that no smaller subtask would mend
 OPEN = frozenset({StepState.pending, StepState.running, StepState.unknown})
+ASKING = Retries(attempts=3, wait=5.0)
+SMALLER = 2  # at least, that one falls into
 TRIES = Retries(attempts=8, wait=2.0)  # the worker counts the rungs; trouble of the API uses up none
 
 
@@ -36,7 +39,8 @@ class Epic:
 
     @cached_property
     def work(self) -> StepView:
-        return [self.cut, *(step for step in _of(self.now, REWORK) if step.report and _data(step))][-1]
+        further = [step for call in (SPLIT, REWORK) for step in _of(self.now, call)]
+        return [self.cut, *(step for step in further if _data(step).get("fresh"))][-1]
 
     @cached_property
     def drafts(self) -> list[StepView]:
@@ -45,6 +49,12 @@ class Epic:
     @cached_property
     def landings(self) -> list[StepView]:
         return _of(self.now, INTEGRATE)
+
+    @cached_property
+    def replaced(self) -> set[str]:
+        """Drafts in whose place smaller ones stand."""
+        found = [_data(step).get("instead", ()) for step in _of(self.now, SPLIT)]
+        return {f"change-{number}" for some in found for number in some}
 
     @property
     def undecided(self) -> list[StepView]:
@@ -68,7 +78,8 @@ def next_wave(now: Progress, catalogue: Catalogue) -> Decision | None:
     if _of(now, CONCLUDE):
         return None
     epic = Epic(now, catalogue, cut)
-    return next(filter(None, (way(epic) for way in (_drafting, _landing, _reworking, _end))), None)
+    ways = (_drafting, _splitting, _landing, _reworking, _end)
+    return next(filter(None, (way(epic) for way in ways)), None)
 
 
 def _drafting(epic: Epic) -> Decision | None:
@@ -90,6 +101,7 @@ def _allowed(epic: Epic, steps: Sequence[StepSpec]) -> Iterator[StepSpec]:
     """As many as people named, over the whole plan, and none that they did not."""
     named = _named(epic)
     left = min((found.uses for found in named), default=0) - len(epic.drafts)
+    left = min(left, epic.now.approved.mandate.max_added_steps - _added(epic))
     fitting = [step for step in steps if all(found.fits(step) for found in named)]
     yield from fitting[: max(left, 0)]
 
@@ -106,9 +118,35 @@ def _draft(epic: Epic, number: int, needs: Sequence[int]) -> StepSpec:
     )  # fmt: skip
 
 
+def _splitting(epic: Epic) -> Decision | None:
+    """What no model got green is cut smaller before anything is put before people; once in a plan."""
+    red = [step for step in epic.drafts if step.state == StepState.failed and _data(step).get("incident")]
+    red = [step for step in red if _data(step)["incident"] not in OURS]
+    if not red or epic.landings or _of(epic.now, SPLIT) or _room(epic) < SMALLER + 1:
+        return None
+    given = {"plan": epic.cut.spec.parameters.get("plan", "")}
+    made = epic.step("split", SPLIT, (), given=given, failure_action="continue", retries=ASKING)
+    if not epic.catalogue.find(made):  # a worker of an earlier release
+        return None
+    reason = f"red with every model, and cut smaller if it can be: {', '.join(map(_title, red))}"
+    spec = _with(epic.now.spec, [made], epic.catalogue)
+    return Decision(verb="amend", reason=reason[:1500], spec=spec)
+
+
+def _room(epic: Epic) -> int:
+    """How many steps, and drafts, the mandate has left."""
+    drafts = min((found.uses for found in _named(epic)), default=0) - len(epic.drafts)
+    return min(epic.now.approved.mandate.max_added_steps - _added(epic), drafts + 1)
+
+
+def _added(epic: Epic) -> int:
+    known = {step.id for step in epic.now.approved.steps}
+    return sum(step.id not in known for step in epic.now.spec.steps)
+
+
 def _landing(epic: Epic) -> Decision | None:
     """One proposal: what goes together, and each flagged draft by itself, with a question before it."""
-    drafts = epic.undecided
+    drafts = [step for step in epic.undecided if step.spec.id not in epic.replaced]
     green = [step for step in drafts if step.state == StepState.succeeded and _data(step).get("commit")]
     plain, flagged = ([s for s in green if bool(_data(s)["flags"]) is held] for held in (False, True))
     steps = [*_together(epic, plain)]

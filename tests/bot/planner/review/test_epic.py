@@ -201,6 +201,52 @@ def test_nothing_is_taken_up_again_beyond_the_mandate() -> None:
     assert going_on(left_out(uses=2)).spec.steps[-1].id == "conclude"
 
 
+RED = {"title": "two", "incident": "red"}
+SMALLER = {"items": "/x/work-2.json", "fresh": [2, 3], "instead": [1, 1], "hash": "cd" * 32}
+
+
+def one_is_red(uses: int = 9, incident: str = "red") -> Progress:
+    now = begun(epic(uses), [[], []])
+    decision = next_wave(now, CATALOGUE)
+    assert decision is not None
+    assert decision.spec is not None
+    views = {"change-0": done(decision.spec.find("change-0"), **GREEN)}
+    views["change-1"] = done(decision.spec.find("change-1"), StepState.failed, **RED | {"incident": incident})
+    return Progress(now.approved, decision.spec, dict(now.steps) | views)
+
+
+def test_what_no_model_gets_green_is_cut_smaller_before_people_are_asked() -> None:
+    cutting = going_on(one_is_red())
+    assert cutting.spec.find("split").parameters == {
+        "repository": "shop", "work": {"from": "decompose.items"}, "plan": "prices",
+    }  # fmt: skip
+    drafting = going_on(after(cutting, split=SMALLER))
+    assert [drafting.spec.find(f"change-{n}").parameters["work"] for n in (2, 3)] == [
+        {"from": "split.items"}
+    ] * 2
+    greens = {f"change-{n}": GREEN | {"title": f"half {n}", "commit": f"{n}" * 40} for n in (2, 3)}
+    decision, ruling = next_move(after(drafting, **greens), [], CATALOGUE)
+    assert ruling.way == "needs_approval"
+    assert ruling.spec is not None
+    assert ruling.spec.find("integrate").parameters["items"] == [0, 2, 3]
+    assert ruling.spec.find("integrate").parameters["work"] == {"from": "split.items"}
+    assert decision.reason == "3 of 3 drafts are green"
+
+
+def test_what_cannot_be_cut_smaller_is_said_to_be_missing() -> None:
+    decision, ruling = next_move(
+        after(going_on(one_is_red()), split=SMALLER | {"fresh": [], "instead": []}), [], CATALOGUE
+    )
+    assert ruling.spec is not None
+    assert ruling.spec.find("integrate").parameters["items"] == [0]
+    assert "change-1 is not there" in decision.reason
+
+
+@pytest.mark.parametrize("now", [one_is_red(uses=3), one_is_red(incident="api"), one_is_red(incident="ours")])
+def test_nothing_is_cut_smaller_beyond_the_mandate_or_for_what_is_no_agents_fault(now: Progress) -> None:
+    assert "integrate" in {step.id for step in going_on(now, "needs_approval").spec.steps}
+
+
 def test_nothing_green_is_a_persons_turn() -> None:
     decision, ruling = next_move(drafted([[]], **{"change-0": None}), [], CATALOGUE)
     assert (decision.verb, ruling.way) == ("ask", "takes_effect")

@@ -19,6 +19,7 @@ from workers.base import Permanent, fingerprint
 
 MOST = 200  # of one epic
 BRIEF, TESTS = 4096, 20  # characters, and tests, of one
+PARTS = 3  # that one may be split into
 
 
 def _plain(name: str) -> str:
@@ -37,8 +38,8 @@ TestName = Annotated[
 ]
 
 
-class Subtask(BaseModel):
-    """One piece of an epic. `tests` are ids or files that are there already; `needs` are earlier items."""
+class Part(BaseModel):
+    """What an agent shall do. `tests` are ids or files that are there already; `needs` are earlier items."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -47,6 +48,12 @@ class Subtask(BaseModel):
     paths: tuple[PathName, ...] = Field(min_length=1, max_length=20)
     tests: tuple[TestName, ...] = Field(min_length=1, max_length=TESTS)
     needs: tuple[Annotated[int, Field(ge=0, lt=MOST)], ...] = ()
+
+
+class Subtask(Part):
+    """One piece of an epic. `parts` are what it falls into if no agent gets it green as a whole."""
+
+    parts: tuple[Part, ...] = Field(default=(), max_length=PARTS, exclude_if=lambda given: not given)
     # Whose place it takes, once that one could not land as it was cut. Never a person's or a model's word.
     instead: int | None = Field(default=None, ge=0, lt=MOST, exclude_if=lambda given: given is None)
 

@@ -20,9 +20,13 @@ from workers.builtin.code.reading.decomposing import decomposed
 from workers.builtin.code.reading.furthering import FurtherData, further
 from workers.builtin.code.reading.integrating import IntegrateData, IntegrateParams, Item
 from workers.builtin.code.reading.reworking import reworked
+from workers.builtin.code.reading.splitting import fitting, smaller
 from workers.commands import box
 
 SHOWN = 400  # files that an outline names
+
+
+PlanName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{0,60}$")]
 
 
 class ExploreParams(Params):
@@ -41,7 +45,7 @@ class DecomposeParams(Params):
     repository: Repository
     goal: str = Field(max_length=2000)
     outline: str = Field(default="", max_length=20_000, json_schema_extra={"from_output": True})
-    plan: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{0,60}$")] = ""
+    plan: PlanName = ""
     most: int = Field(default=50, ge=1, le=MOST)
 
 
@@ -56,6 +60,14 @@ class DecomposeData(BaseModel):
     needs: list[list[int]]
     model: str = ""
     usd: float = 0.0
+
+
+class SplitParams(Params):
+    """`work` is the file that was cut; `plan` as it was then: what a file cut, no model cuts further."""
+
+    repository: Repository
+    work: str = Field(max_length=500, json_schema_extra={"from_output": True})
+    plan: PlanName = ""
 
 
 class ReworkParams(Params):
@@ -128,6 +140,22 @@ class Code(Worker):
         )
         how = f"by {by}" if by else f"from the plan {params.plan}"
         return Report[DecomposeData].ok(f"{len(titles)} subtasks, {how}", data)
+
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=1200,
+        typical=30,
+        says="*Cut smaller* what stays red in {repository}[, by the plan {plan}]",
+    )
+    def split(self, params: SplitParams, ctx: Context) -> Report[FurtherData]:
+        """Cuts subtasks that no model got green into two or three smaller ones, inside the same paths."""
+        git = self._git(params.repository, ctx)
+        work = subtasks.read(params.work, ctx.place.parents[1], params.repository)
+        found = smaller(git, work, ctx.plan, by_model=not params.plan and model.has_key(git.entry))
+        _check_fit(found.work, git)
+        data = further(work, found.work, ctx, model=found.model, usd=found.usd)
+        return Report[FurtherData].ok(found.said(), data)
 
     @action(
         changes=True,
@@ -209,6 +237,8 @@ def _check_fit(work: Work, git: Git) -> None:
         for test in item.tests:
             if test.partition("::")[0] not in known:
                 raise Permanent(f"Subtask {number} is judged by {test}, which is not there.")
+        if item.parts:
+            fitting(item, item.parts)
 
 
 def _outline(files: Sequence[str]) -> str:

@@ -68,7 +68,7 @@ def _why(git: Git, work: Work, plan: int, number: int, steps: Collection[str]) -
     """Of what took its place, the first that did not land says why."""
     for later in work.successors(number):
         if not _landed(work, later, steps):
-            return f"taken up again, {_why(git, work, plan, later, steps)}"
+            return f"taken up again as “{work.item(later).title}”: {_why(git, work, plan, later, steps)}"
     step = f"change-{number}"
     if git.tip(draft_ref(plan, step)):
         return "it was drafted, and is green, but was not integrated"
