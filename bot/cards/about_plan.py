@@ -7,7 +7,7 @@ from bot.cards.blocks import escape
 from bot.cards.face.durations import seconds, usually
 from bot.cards.face.ended import fact_of
 from bot.cards.face.lines import at, failing, step_lines, subject, title, when
-from bot.cards.face.running import question, stands
+from bot.cards.face.running import asking, stands
 from bot.cards.phrases import lasting, person, placeless, standing
 from bot.cards.tasks import details
 from bot.policy.authorize import who
@@ -95,7 +95,7 @@ def _fails(view: PlanView, now: datetime) -> str:
 
 def _failure(view: PlanView, now: datetime) -> str:
     wrong = {StepState.failed, StepState.unknown}
-    bad = [step for step in view.steps if step.state in wrong and not question(step)]
+    bad = [step for step in view.steps if step.state in wrong and not asking(step)]
     if not bad:
         return f"Nothing of it has failed. {_status(view, now)}"
     return "\n".join(f"*{escape(title(view, step.spec))}*: {escape(_why(step, now))}" for step in bad[:3])

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from bot.cards.blocks import Block, actions, button, escape, pack
 from bot.cards.face.lines import subject, title
 from bot.cards.face.reasons import why
-from bot.cards.face.running import counted, listed
+from bot.cards.face.running import asking, counted, listed
 from bot.cards.phrases import OUTCOMES, lasting, overrode, placeless, spent, wisher
 from bot.cards.save_form import save_button
 from bot.planner.decision import progress
@@ -51,7 +51,7 @@ def results(view: PlanView) -> str:
     """What each step came to, to read as a file."""
     lines = [f"{subject(view)}: {_outcome(view)}", ""]
     for number, step in enumerate(view.steps, 1):
-        said, name = _said(step), f"{number}. [{listed(step)}] {title(view, step.spec)}"
+        said, name = _said(step), f"{number}. [{listed(view, step)}] {title(view, step.spec)}"
         lines.append(f"{name}: {said}{spent(step, said)}")
     return legible("\n".join(lines)) + "\n"
 
@@ -63,7 +63,7 @@ def _results(view: PlanView) -> list[str]:
     if not lengthy(view):
         return []  # a line each, above
     bad = [step for step in view.steps if step.state in {StepState.failed, StepState.unknown}]
-    said = f"{len(view.steps)} steps: {counted(view.steps)}. Each of them stands in `{results_file(view)}`."
+    said = f"{len(view.steps)} steps: {counted(view)}. Each of them stands in `{results_file(view)}`."
     return [said, *(_line(view, step, 200) for step in bad[:4])]
 
 
@@ -77,7 +77,7 @@ def _lines(view: PlanView) -> list[str]:
 
 
 def _line(view: PlanView, step: StepView, longest: int) -> str:
-    sign = SIGNS.get(step.state, ":white_circle:")
+    sign = ":white_circle:" if asking(step) else SIGNS.get(step.state, ":white_circle:")
     name = escape(clip(title(view, step.spec), 150))
     return f"{sign} {name}: {escape(clip(_said(step), longest))}{spent(step, _said(step))}"
 

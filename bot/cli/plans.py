@@ -86,7 +86,7 @@ def _print_terms(spec: PlanSpec, catalogue: Catalogue, config: SignoffConfig, se
 def _print_steps(view: PlanView) -> None:
     for number, step in enumerate(view.steps, 1):
         said = f": {step.report.summary}" if step.report else ""
-        print(f"  {number}. [{listed(step)}] {title(view, step.spec)} ({timing(step.spec)}){said}")
+        print(f"  {number}. [{listed(view, step)}] {title(view, step.spec)} ({timing(step.spec)}){said}")
 
 
 def _print_problems(found: list[str]) -> int:

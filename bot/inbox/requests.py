@@ -192,11 +192,9 @@ def show_plan(bot: Bot, rest: str, body: dict[str, Any]) -> str:
     for n in shown:
         spec = view.steps[n].spec
         name, when = escape(clip(title(view, spec), 90)), escape(timing(spec))
-        lines.append(f"{n + 1}. [{listed(view.steps[n])}] {name} ({when})")
+        lines.append(f"{n + 1}. [{listed(view, view.steps[n])}] {name} ({when})")
     if len(shown) < len(view.steps):
-        lines.append(
-            f"… of {len(view.steps)} steps: {counted(view.steps)}. The card's thread has all of them."
-        )
+        lines.append(f"… of {len(view.steps)} steps: {counted(view)}. The card's thread has all of them.")
     return "\n".join(lines)
 
 

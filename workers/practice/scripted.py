@@ -99,7 +99,7 @@ class Talk:
 def answer(messages: list[dict[str, Any]], drawn: Draw, witness: str) -> Turn:
     """The next turn."""
     talk = Talk(messages, drawn, witness)
-    for way in (_refuses, _looks, _stumbles, _cheats, _writes, _wanders, _tries):
+    for way in (_refuses, _looks, _stumbles, _cheats, _shares, _writes, _wanders, _tries):
         if turn := way(talk):
             return turn
     return Turn((_text("The part is written as its docstring wants it."),), "end_turn")
@@ -135,6 +135,15 @@ def _cheats(talk: Talk) -> Turn | None:
     if talk.drawn.fault == "cheat" and len(talk.past) == 1:
         return talk.call(EDITOR, command="create", path=talk.test, file_text="# green\n")
     return Turn((_text("It is done."),), "end_turn")
+
+
+def _shares(talk: Talk) -> Turn | None:
+    """Puts its name into a file that others write to as well; only a script makes it do so."""
+    if talk.drawn.fault != "shared" or len(talk.past) != 1:
+        return None
+    brief = brief_of(talk.messages)
+    text = f"OWNER = {str(brief['title'])!r}\n"
+    return talk.call(EDITOR, command="create", path=str(brief["yours"][1]), file_text=text)
 
 
 def _writes(talk: Talk) -> Turn | None:

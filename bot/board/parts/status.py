@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from bot.board.html import Safe, tag
-from bot.cards.face.running import question
+from bot.cards.face.running import asking, question
 from storage.contract.states import PlanState, StepState
 from storage.reading.plan_view import PlanView, StepView
 
@@ -73,6 +73,8 @@ STEPS = {
 def of_step(step: StepView) -> tuple[str, str]:
     if question(step):
         return "ask", "Asks"
+    if asking(step):
+        return "skip", "Declined"
     kind, word = STEPS[step.state]
     if step.state == StepState.succeeded and step.attempt > 1:
         return kind, f"{_ordinal(step.attempt)} attempt"

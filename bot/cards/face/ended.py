@@ -8,7 +8,7 @@ from bot.cards.blocks import clock, escape
 from bot.cards.face.lines import spans, subject, title
 from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import WRONG, reason, wrong
-from bot.cards.face.running import SIGNS, counted, stands
+from bot.cards.face.running import SIGNS, asking, counted, sign_of, stands
 from bot.cards.phrases import OUTCOMES, first_clauses, lasting, spent, standing
 from bot.untrusted import clip
 from storage.config import local
@@ -38,7 +38,7 @@ def ended(view: PlanView, now: datetime) -> list[str]:
 
 def _true_now(view: PlanView) -> Iterator[str]:
     """Why it ended so, and what is true now, where that is easily said."""
-    bad = spans(number for number, _ in wrong(view))
+    bad = spans(number for number, step in wrong(view) if not asking(step))
     failed = f"Step {bad} failed" if bad and len(view.steps) > 1 else ""
     if said := reason(view) or failed:
         yield f"{escape(clip(said, 300)).rstrip('.')}."
@@ -106,8 +106,8 @@ def _course(view: PlanView) -> list[str]:
         return [" · ".join([*told, *_not_run(view)])]
     whole = (max(end for _, end in times) - min(start for start, _ in times)).total_seconds() if times else 0
     wrong = [step for step in view.steps if step.state in WRONG][:3]
-    bad = [f"{SIGNS[step.state]}  {_told(view, step, at=step.started_at)}" for step in wrong]
-    return [f"{len(view.steps)} steps: {counted(view.steps)}, in {lasting(whole)}", *bad]
+    bad = [f"{sign_of(step)}  {_told(view, step, at=step.started_at)}" for step in wrong]
+    return [f"{len(view.steps)} steps: {counted(view)}, in {lasting(whole)}", *bad]
 
 
 def _not_run(view: PlanView) -> list[str]:

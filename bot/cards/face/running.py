@@ -13,7 +13,7 @@ from bot.untrusted import clip
 from storage.config import local
 from storage.contract.grouping import LINES
 from storage.contract.report import asks
-from storage.contract.states import StepState
+from storage.contract.states import OPEN, StepState
 from storage.reading.plan_view import PlanView, StepView
 
 SIGNS = {
@@ -26,7 +26,7 @@ COUNTED = {
     StepState.cancelled: "cancelled", StepState.skipped: "not run", StepState.running: "running",
     StepState.pending: "to come",
 }  # fmt: skip
-ASKS = "waiting for an answer"
+ASKS, DECLINED, UNANSWERED = "waiting for an answer", "declined", "not answered"
 LEFT = {StepState.pending, StepState.running, StepState.unknown}
 TOLD = 120  # characters of what a step reports
 GONE_WELL = 60  # of one that went well: all of it stands in the thread
@@ -70,20 +70,25 @@ def _rounded(left: timedelta) -> float:
     return max(60.0, left.total_seconds() // 60 * 60)
 
 
-def counted(steps: Sequence[StepView]) -> str:
-    """How many of these steps are done, failed, to come. One that asks somebody has not failed."""
-    found = Counter(state_word(step) for step in steps)
-    return ", ".join(f"{found[told]} {told}" for told in (*COUNTED.values(), ASKS) if found[told])
+def counted(view: PlanView) -> str:
+    """How many of its steps are done, failed, to come. One that asks somebody has not failed."""
+    found = Counter(asked(view, step) or COUNTED[step.state] for step in view.steps)
+    words = (*COUNTED.values(), DECLINED, UNANSWERED, ASKS)
+    return ", ".join(f"{found[told]} {told}" for told in words if found[told])
 
 
-def state_word(step: StepView) -> str:
-    """How a step stands, in a word or two."""
-    return ASKS if question(step) else COUNTED[step.state]
-
-
-def listed(step: StepView) -> str:
+def listed(view: PlanView, step: StepView) -> str:
     """Its state, as lists of steps show it."""
-    return ASKS if question(step) else str(step.state)
+    return asked(view, step) or str(step.state)
+
+
+def asked(view: PlanView, step: StepView) -> str:
+    """How a step that asked somebody stands, or "" for any other."""
+    if not asking(step):
+        return ""
+    if step.choice:
+        return DECLINED
+    return ASKS if view.state in OPEN else UNANSWERED
 
 
 def stretch(steps: Sequence[StepView], most: int) -> range:
@@ -106,19 +111,31 @@ def _lines(view: PlanView, now: datetime) -> list[str]:
     shown = [(number, step) for number, step in numbered if step.state in loud][-(LINES - 2) :]
     comes = [(number, step) for number, step in numbered if step.state == StepState.pending][:1]
     lines = [step_line(view, number, step, now) for number, step in [*shown, *comes]]
-    return [f"{len(numbered)} steps: {counted(view.steps)}", *lines]
+    return [f"{len(numbered)} steps: {counted(view)}", *lines]
 
 
 def step_line(view: PlanView, number: int, step: StepView, now: datetime) -> str:
     """One step: its sign, what it does, and how it stands."""
-    sign = ":raised_hand:" if question(step) else SIGNS[step.state]
+    sign = sign_of(step)
     name, told = escape(clip(title(view, step.spec), 200)), stands(step, now)
     told = first_clauses(told, GONE_WELL) if step.state == StepState.succeeded else told
     return f"{sign}  {number}.  {named(name, escape(told))}{_times(step, told)}"
 
 
+def sign_of(step: StepView) -> str:
+    """The sign of how it stands: who says no to a question has not made it fail."""
+    if question(step):
+        return ":raised_hand:"
+    return SIGNS[StepState.skipped] if asking(step) else SIGNS[step.state]
+
+
 def question(step: StepView) -> bool:
-    """Whether it waits for somebody's word, as the plan says: that is no failure."""
+    """Whether it waits for somebody's word, and nobody has answered yet."""
+    return asking(step) and not step.choice
+
+
+def asking(step: StepView) -> bool:
+    """Whether it has asked for somebody's word, as the plan says: that is no failure."""
     return step.state == StepState.failed and step.report is not None and asks(step.report.model_dump())
 
 
@@ -152,7 +169,7 @@ def _end(start: datetime, end: datetime, zone: str, now: datetime) -> str:
 def _times(step: StepView, told: str) -> str:
     tries = f"try {step.attempt}" if step.attempt > 1 else ""
     ended = untold(step, told) if step.state in {StepState.succeeded, StepState.failed} else ""
-    ended = "" if question(step) else ended
+    ended = "" if asking(step) else ended
     return "".join(f" · {part}" for part in (tries, ended) if part)
 
 

@@ -33,7 +33,7 @@ def prove(wanted: Wanted) -> int:
         run = Run(wanted, installed(home, wanted, port, url), say)
         thinks = model(home, wanted, port)
         try:
-            _live(run)
+            live(run)
             wrong = _judged(run, home)
         finally:
             thinks.terminate()
@@ -54,7 +54,7 @@ def database(wanted: Wanted) -> Iterator[str]:
         yield fresh_database(server)
 
 
-def _live(run: Run) -> None:
+def live(run: Run) -> None:
     with run.play.slack:
         driver = Thread(target=run.drive)
         driver.start()

@@ -93,11 +93,11 @@ def _configure(home: Path, wanted: Wanted, port: int) -> None:
     file.write_text(file.read_text() + REPOSITORY.format(call=30 + 8 * wanted.think, **made))
 
 
-def model(home: Path, wanted: Wanted, port: int) -> subprocess.Popen[bytes]:
-    """Whose faults are drawn by a seed that the product never learns."""
+def model(home: Path, wanted: Wanted, port: int, *more: str) -> subprocess.Popen[bytes]:
+    """Whose faults are drawn by a seed that the product never learns, or said by a script."""
     words = ["--port", str(port), "--seed", str(wanted.seed), "--rate", str(wanted.rate)]
     words += ["--think", str(wanted.think), "--log", str(home / "dealt.jsonl")]
-    words += ["--witness", str(home / "witness")]
+    words += ["--witness", str(home / "witness"), *more]
     return subprocess.Popen([sys.executable, "-P", "-m", "workers.practice.model", *words], cwd=ROOT)
 
 

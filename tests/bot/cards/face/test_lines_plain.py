@@ -5,14 +5,16 @@ from datetime import timedelta
 
 import pytest
 
+from bot.board.parts.status import of_step
 from bot.cards.about_plan import tell
 from bot.cards.card import body, card, unready
 from bot.cards.escalation import means, takeover_form
+from bot.cards.face.running import counted
 from bot.cards.thread import message
 from storage.contract.capability import Check
 from storage.contract.report import CHECKPOINT, AnyReport
 from storage.contract.spec import Schedule
-from storage.contract.states import PlanState, StepState
+from storage.contract.states import DECLINED, PlanState, StepState
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView, StepView
 from storage.settling.questions import PASSED, UNSTARTED
@@ -96,6 +98,23 @@ def test_a_gate_that_waits_is_no_failure_and_asks_once():
 
     assert "failed" not in "\n".join(body(view, NOW))
     assert said_of(view, "look", asked, asks=True).count(asked) == 1
+
+
+def test_a_question_that_was_answered_with_no_waits_for_nobody():
+    asked = "Integrate “Price clocks”?"
+    report = AnyReport.failed(asked, {CHECKPOINT: True})
+    gate = StepView(LOOK, state=StepState.failed, report=report, choice=DECLINED, **SECOND)
+    steps = (gate, *(well(step(f"go-{number}", DEPLOY)) for number in range(30)))
+    going = told(*steps)
+    ended = told(*steps, state=PlanState.done, outcome="incomplete")
+    left = plan_view(replace(gate, choice=""), state=PlanState.cancelled)
+
+    assert "waiting for an answer" not in going + ended
+    assert "30 done, 1 declined" in going
+    assert "30 done, 1 declined" in ended
+    assert ":heavy_minus_sign:" in ended
+    assert counted(left) == "1 not answered"
+    assert of_step(gate) == ("skip", "Declined")
 
 
 def test_a_missed_time_is_said_as_one():

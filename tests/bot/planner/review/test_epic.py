@@ -141,6 +141,112 @@ def test_when_all_is_decided_the_end_is_told_without_a_question() -> None:
     assert "“two”" in str(ruling.spec.find("ask-1").parameters["question"])
 
 
+CONFLICT = {"left": ["“two”: it conflicts in port.py"], "titles": ["one"], "landed": 1}
+SECOND = {"title": "two", "commit": "2" * 40, "flags": []}
+AGAIN = {"items": "/x/work-2.json", "fresh": [2], "instead": [1], "hash": "cd" * 32, "base": "e" * 40}
+
+
+def left_out(uses: int = 9) -> Progress:
+    """After an integration that people approved, and that one draft did not fit into."""
+    first = begun(epic(uses), [[], []])
+    decision = next_wave(first, CATALOGUE)
+    assert decision is not None
+    assert decision.spec is not None
+    views = {key: ended(decision.spec.find(key), one) for key, one in NAMED.items()}
+    now = Progress(first.approved, decision.spec, dict(first.steps) | views)
+    _, ruling = next_move(now, [], CATALOGUE)
+    assert ruling.spec is not None
+    return after(Progress(ruling.spec, ruling.spec, now.steps), integrate=CONFLICT)
+
+
+NAMED = {"change-0": GREEN, "change-1": SECOND}
+
+
+def after(now: Progress, **outcomes: Mapping[str, Any]) -> Progress:
+    """All that had not run has succeeded, and reported this."""
+    new = {s.id: done(s, **outcomes.get(s.id, {})) for s in now.spec.steps if s.id not in now.steps}
+    return Progress(now.approved, now.spec, dict(now.steps) | new)
+
+
+def going_on(now: Progress, way: str = "takes_effect") -> Progress:
+    decision, ruling = next_move(now, [], CATALOGUE)
+    assert (decision.verb, ruling.way) == ("amend", way), ruling.reason
+    assert ruling.spec is not None
+    return Progress(now.approved if way == "takes_effect" else ruling.spec, ruling.spec, now.steps)
+
+
+def test_what_was_left_out_goes_back_to_an_agent_once_and_is_asked_about_again() -> None:
+    taken_up = going_on(left_out())
+    assert taken_up.spec.find("rework").parameters["items"] == [1]
+    drafting = going_on(after(taken_up, rework=AGAIN))
+    draft = drafting.spec.find("change-2")
+    assert (draft.parameters["work"], draft.parameters["item"]) == ({"from": "rework.items"}, 2)
+    landing = going_on(after(drafting, **{"change-2": SECOND | {"commit": "3" * 40}}), "needs_approval")
+    again = landing.spec.find("integrate-again")
+    assert (again.parameters["items"], again.parameters["work"]) == ([2], {"from": "rework.items"})
+    assert landing.spec.find("push-again").parameters == landing.spec.find("push").parameters
+    over = going_on(after(landing, **{"integrate-again": CONFLICT}))
+    assert over.spec.steps[-1].id == "conclude"
+    assert over.spec.steps[-1].parameters["work"] == {"from": "rework.items"}
+
+
+def test_what_stays_red_when_it_is_taken_up_again_is_told_at_the_end() -> None:
+    drafting = going_on(after(going_on(left_out()), rework=AGAIN))
+    red = done(drafting.spec.find("change-2"), StepState.failed)
+    over = going_on(Progress(drafting.approved, drafting.spec, dict(drafting.steps) | {"change-2": red}))
+    assert over.spec.steps[-1].id == "conclude"
+
+
+def test_nothing_is_taken_up_again_beyond_the_mandate() -> None:
+    assert going_on(left_out(uses=2)).spec.steps[-1].id == "conclude"
+
+
+RED = {"title": "two", "incident": "red"}
+SMALLER = {"items": "/x/work-2.json", "fresh": [2, 3], "instead": [1, 1], "hash": "cd" * 32}
+
+
+def one_is_red(uses: int = 9, incident: str = "red") -> Progress:
+    now = begun(epic(uses), [[], []])
+    decision = next_wave(now, CATALOGUE)
+    assert decision is not None
+    assert decision.spec is not None
+    views = {"change-0": done(decision.spec.find("change-0"), **GREEN)}
+    views["change-1"] = done(decision.spec.find("change-1"), StepState.failed, **RED | {"incident": incident})
+    return Progress(now.approved, decision.spec, dict(now.steps) | views)
+
+
+def test_what_no_model_gets_green_is_cut_smaller_before_people_are_asked() -> None:
+    cutting = going_on(one_is_red())
+    assert cutting.spec.find("split").parameters == {
+        "repository": "shop", "work": {"from": "decompose.items"}, "plan": "prices",
+    }  # fmt: skip
+    drafting = going_on(after(cutting, split=SMALLER))
+    assert [drafting.spec.find(f"change-{n}").parameters["work"] for n in (2, 3)] == [
+        {"from": "split.items"}
+    ] * 2
+    greens = {f"change-{n}": GREEN | {"title": f"half {n}", "commit": f"{n}" * 40} for n in (2, 3)}
+    decision, ruling = next_move(after(drafting, **greens), [], CATALOGUE)
+    assert ruling.way == "needs_approval"
+    assert ruling.spec is not None
+    assert ruling.spec.find("integrate").parameters["items"] == [0, 2, 3]
+    assert ruling.spec.find("integrate").parameters["work"] == {"from": "split.items"}
+    assert decision.reason == "3 of 3 drafts are green"
+
+
+def test_what_cannot_be_cut_smaller_is_said_to_be_missing() -> None:
+    decision, ruling = next_move(
+        after(going_on(one_is_red()), split=SMALLER | {"fresh": [], "instead": []}), [], CATALOGUE
+    )
+    assert ruling.spec is not None
+    assert ruling.spec.find("integrate").parameters["items"] == [0]
+    assert "change-1 is not there" in decision.reason
+
+
+@pytest.mark.parametrize("now", [one_is_red(uses=3), one_is_red(incident="api"), one_is_red(incident="ours")])
+def test_nothing_is_cut_smaller_beyond_the_mandate_or_for_what_is_no_agents_fault(now: Progress) -> None:
+    assert "integrate" in {step.id for step in going_on(now, "needs_approval").spec.steps}
+
+
 def test_nothing_green_is_a_persons_turn() -> None:
     decision, ruling = next_move(drafted([[]], **{"change-0": None}), [], CATALOGUE)
     assert (decision.verb, ruling.way) == ("ask", "takes_effect")

@@ -56,13 +56,18 @@ def _batch(git: Git, at: Landed, waiting: Sequence[Drafted], tested: Tested, not
 
 
 def _merged(git: Git, at: Landed, one: Drafted, note: str) -> Landed:
-    done = git.tried("merge-tree", "--write-tree", "--name-only", "--no-messages", at.tip, one.commit)
-    lines = done.log.read_text(errors="replace").splitlines()
-    if done.returncode == 1:
-        files = ", ".join(lines[1:4])
-        return replace(at, left=(*at.left, (one, f"it conflicts in {files}")))
-    if done.returncode != 0:
-        raise Permanent(f"git merge-tree failed: {' '.join(lines)[-200:]}")
+    tree, files = merged(git, at.tip, one.commit)
+    if files:
+        return replace(at, left=(*at.left, (one, f"it conflicts in {', '.join(files[:3])}")))
     message = f"Land “{one.title}”\n\nSignoff-Landed: {one.key}\n{note}"
-    tip = git.commit(lines[0].strip(), [at.tip, one.commit], message)
-    return replace(at, tip=tip, tree=lines[0].strip(), landed=(*at.landed, one))
+    tip = git.commit(tree, [at.tip, one.commit], message)
+    return replace(at, tip=tip, tree=tree, landed=(*at.landed, one))
+
+
+def merged(git: Git, tip: str, commit: str) -> tuple[str, list[str]]:
+    """The tree of both, and the files in which they conflict."""
+    done = git.tried("merge-tree", "--write-tree", "--name-only", "--no-messages", tip, commit)
+    lines = done.log.read_text(errors="replace").splitlines()
+    if done.returncode not in {0, 1}:
+        raise Permanent(f"git merge-tree failed: {' '.join(lines)[-200:]}")
+    return lines[0].strip(), lines[1:] if done.returncode else []

@@ -16,6 +16,11 @@ def last_tried(pool: Path, plan: int, step: str) -> str:
     return (_read(_file(pool, plan, step)) or [""])[-1]
 
 
+def exhausted(pool: Path, plan: int, step: str, models: int) -> bool:
+    """Whether every model has tried it as often as it may."""
+    return len(_read(_file(pool, plan, step))) >= AGAIN * models
+
+
 def forget_all(pool: Path, plan: int) -> None:
     """The plan is over."""
     shutil.rmtree(pool / "rungs" / str(plan), ignore_errors=True)

@@ -18,6 +18,8 @@ from pydantic import (
 from workers.base import Permanent, fingerprint
 
 MOST = 200  # of one epic
+BRIEF, TESTS = 4096, 20  # characters, and tests, of one
+PARTS = 3  # that one may be split into
 
 
 def _plain(name: str) -> str:
@@ -36,16 +38,24 @@ TestName = Annotated[
 ]
 
 
-class Subtask(BaseModel):
-    """One piece of an epic. `tests` are ids or files that are there already; `needs` are earlier items."""
+class Part(BaseModel):
+    """What an agent shall do. `tests` are ids or files that are there already; `needs` are earlier items."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     title: str = Field(min_length=1, max_length=120)
-    brief: str = Field(min_length=1, max_length=4096)
+    brief: str = Field(min_length=1, max_length=BRIEF)
     paths: tuple[PathName, ...] = Field(min_length=1, max_length=20)
-    tests: tuple[TestName, ...] = Field(min_length=1, max_length=20)
+    tests: tuple[TestName, ...] = Field(min_length=1, max_length=TESTS)
     needs: tuple[Annotated[int, Field(ge=0, lt=MOST)], ...] = ()
+
+
+class Subtask(Part):
+    """One piece of an epic. `parts` are what it falls into if no agent gets it green as a whole."""
+
+    parts: tuple[Part, ...] = Field(default=(), max_length=PARTS, exclude_if=lambda given: not given)
+    # Whose place it takes, once that one could not land as it was cut. Never a person's or a model's word.
+    instead: int | None = Field(default=None, ge=0, lt=MOST, exclude_if=lambda given: given is None)
 
 
 class Work(BaseModel):
@@ -56,18 +66,30 @@ class Work(BaseModel):
     repository: str
     base: str
     items: tuple[Subtask, ...] = Field(min_length=1, max_length=MOST)
+    since: str = Field(default="", exclude_if=lambda given: not given)  # the first base, if it is another
+
+    @property
+    def start(self) -> str:
+        """Where the repository stood before anything of the epic landed."""
+        return self.since or self.base
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
         for number, item in enumerate(self.items):
             if any(need >= number for need in item.needs):
                 raise ValueError(f"subtask {number} needs one that comes after it")
+            if item.instead is not None and item.instead >= number:
+                raise ValueError(f"subtask {number} takes the place of one that comes after it")
         return self
 
     def item(self, number: int) -> Subtask:
         if not 0 <= number < len(self.items):
             raise Permanent(f"There is no subtask {number}: the work has {len(self.items)}. Nothing was run.")
         return self.items[number]
+
+    def successors(self, number: int) -> list[int]:
+        """What takes the place of a subtask."""
+        return [later for later, item in enumerate(self.items) if item.instead == number]
 
     def judges(self) -> frozenset[str]:
         """The files of tests that decide about any of them: no agent changes one."""
@@ -79,9 +101,12 @@ def read_plan(text: str, repository: str, base: str) -> Work:
     try:
         given = json.loads(text)
         found = given.get("subtasks") if isinstance(given, dict) else None
-        return Work.model_validate({"repository": repository, "base": base, "items": found})
+        work = Work.model_validate({"repository": repository, "base": base, "items": found})
     except (ValueError, ValidationError) as error:
         raise Permanent(f"The plan of subtasks cannot be used: {_first(error)}. Nothing was run.") from None
+    if any(item.instead is not None for item in work.items):
+        raise Permanent("A plan of subtasks does not say what takes whose place. Nothing was run.")
+    return work
 
 
 def write(work: Work, place: Path) -> tuple[str, str]:

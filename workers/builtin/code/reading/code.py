@@ -1,6 +1,5 @@
 """code: looks at a repository, cuts a goal into subtasks, integrates what was drafted."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
@@ -8,32 +7,26 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from workers.base import (
-    Context,
-    Params,
-    Permanent,
-    Preview,
-    Report,
-    Worker,
-    action,
-    check,
-    fingerprint,
-)
+from workers.base import Context, Params, Permanent, Preview, Report, Worker, action, check
 from workers.builtin.code.ground import model, subtasks
-from workers.builtin.code.ground.acceptance import judge, may_change
+from workers.builtin.code.ground.acceptance import may_change
 from workers.builtin.code.ground.git import Git
 from workers.builtin.code.ground.places import place_of, sweep_locks
-from workers.builtin.code.ground.queue import Drafted, Landed, land
-from workers.builtin.code.ground.refs import draft_ref, integrated
 from workers.builtin.code.ground.repository import Entry, Repository, entry_of
 from workers.builtin.code.ground.subtasks import MOST, Work
+from workers.builtin.code.reading import integrating
 from workers.builtin.code.reading.concluding import Conclusion, clear, concluded
 from workers.builtin.code.reading.decomposing import decomposed
+from workers.builtin.code.reading.furthering import FurtherData, further
+from workers.builtin.code.reading.integrating import IntegrateData, IntegrateParams, Item
+from workers.builtin.code.reading.reworking import reworked
+from workers.builtin.code.reading.splitting import fitting, smaller
 from workers.commands import box
 
-Item = Annotated[int, Field(ge=0, lt=MOST)]
 SHOWN = 400  # files that an outline names
-EXCERPT = 2500  # characters of the difference that stand beside Approve; all of it is in the repository
+
+
+PlanName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{0,60}$")]
 
 
 class ExploreParams(Params):
@@ -52,7 +45,7 @@ class DecomposeParams(Params):
     repository: Repository
     goal: str = Field(max_length=2000)
     outline: str = Field(default="", max_length=20_000, json_schema_extra={"from_output": True})
-    plan: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{0,60}$")] = ""
+    plan: PlanName = ""
     most: int = Field(default=50, ge=1, le=MOST)
 
 
@@ -69,21 +62,20 @@ class DecomposeData(BaseModel):
     usd: float = 0.0
 
 
-class IntegrateParams(Params):
-    """Which drafts, in which order; `work` is the file they were cut in, `drafts` names their commits."""
+class SplitParams(Params):
+    """`work` is the file that was cut; `plan` as it was then: what a file cut, no model cuts further."""
+
+    repository: Repository
+    work: str = Field(max_length=500, json_schema_extra={"from_output": True})
+    plan: PlanName = ""
+
+
+class ReworkParams(Params):
+    """Which subtasks; `work` is the file they were cut in."""
 
     repository: Repository
     work: str = Field(max_length=500, json_schema_extra={"from_output": True})
     items: tuple[Item, ...] = Field(min_length=1, max_length=MOST)
-    drafts: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
-
-
-class IntegrateData(BaseModel):
-    commit: str
-    landed: int
-    left: list[str]
-    titles: list[str]
-    suite_runs: int
 
 
 class ConcludeParams(Params):
@@ -150,6 +142,22 @@ class Code(Worker):
         return Report[DecomposeData].ok(f"{len(titles)} subtasks, {how}", data)
 
     @action(
+        changes=False,
+        repeat="safe",
+        timeout=1200,
+        typical=30,
+        says="*Cut smaller* what stays red in {repository}[, by the plan {plan}]",
+    )
+    def split(self, params: SplitParams, ctx: Context) -> Report[FurtherData]:
+        """Cuts subtasks that no model got green into two or three smaller ones, inside the same paths."""
+        git = self._git(params.repository, ctx)
+        work = subtasks.read(params.work, ctx.place.parents[1], params.repository)
+        found = smaller(git, work, ctx.plan, by_model=not params.plan and model.has_key(git.entry))
+        _check_fit(found.work, git)
+        data = further(work, found.work, ctx, model=found.model, usd=found.usd)
+        return Report[FurtherData].ok(found.said(), data)
+
+    @action(
         changes=True,
         repeat="safe",
         timeout=3600,
@@ -161,41 +169,28 @@ class Code(Worker):
     )
     def integrate(self, params: IntegrateParams, ctx: Context) -> Report[IntegrateData]:
         """Merges drafts in their order, tests them together, and puts them on the plan's own branch."""
-        git = self._git(params.repository, ctx)
-        ref, before = integrated(ctx.plan), git.tip(integrated(ctx.plan))
-        if before and git.trailer(before, "Signoff-Integration") == ctx.key:
-            return _told(self._summary(git, before))
-        done = self._queue(params, git, before, ctx)
-        if not done.landed:
-            return Report[IntegrateData].failed(
-                f"nothing could be integrated: {_why(done)}", _data(done, before)
-            )
-        tip = git.commit(done.tree, [done.tip], _message(done, ctx))
-        git.move(ref, tip, before)
-        # What is integrated needs no branch of its own.
-        git.forget([draft_ref(ctx.plan, git.trailer(one.commit, "Signoff-Step")) for one in done.landed])
-        return _told(_data(done, tip))
+        return integrating.integrate(params, self._git(params.repository, ctx), ctx)
 
     @integrate.preview
     def _preview(self, params: IntegrateParams, ctx: Context) -> Preview:
+        return integrating.previewed(params, self._git(params.repository, ctx), ctx)
+
+    @action(
+        changes=False,
+        repeat="safe",
+        timeout=3600,
+        typical=30,
+        says="*Take up again* drafts {items} of {repository}, on what has landed",
+    )
+    def rework(self, params: ReworkParams, ctx: Context) -> Report[FurtherData]:
+        """Cuts subtasks that were left out beside others once more, on top of what has landed."""
+        box.demand()
         git = self._git(params.repository, ctx)
-        source, before = git.fetch(), git.tip(integrated(ctx.plan))
-        done = self._queue(params, git, before, ctx)
-        start = before or self._work(params, ctx).base
-        stat = _brief(git.run("diff", "--shortstat", start, done.tree))
-        diff = git.run("diff", "--no-ext-diff", "--no-textconv", "--no-color", start, done.tree)
-        left = [f"left out: “{one.title}”: {why}" for one, why in done.left]
-        text = "\n".join([stat, *(f"“{one.title}”" for one in done.landed), *left, diff[:EXCERPT]])
-        found = (f"{len(done.landed)} of {len(params.items)} go together", "tests pass", stat)
-        found = found if not left else (f"!{len(left)} left out", *found[:2])
-        moved = (
-            ""
-            if source == self._work(params, ctx).base
-            else f"\n{git.entry.base} has moved since; it is not merged here."
-        )
-        # What it changes itself: an earlier integration of the same plan moves the tip, and nothing of this.
-        change = fingerprint(git.run("diff-tree", "-r", "--raw", "--no-renames", start, done.tree))
-        return Preview(text + moved, {"source": source, "change": change, "left": len(left)}, found[:3])
+        work = subtasks.read(params.work, ctx.place.parents[1], params.repository)
+        with place_of(git.entry, ctx) as home:
+            found = reworked(git, work, params.items, home, ctx)
+        data = further(work, found, ctx)
+        return Report[FurtherData].ok(f"{len(data.fresh)} subtasks go back to an agent", data)
 
     @action(changes=False, repeat="safe", timeout=600, typical=5, says="*Sum up* what landed in {repository}")
     def conclude(self, params: ConcludeParams, ctx: Context) -> Report[ConcludeData]:
@@ -215,9 +210,6 @@ class Code(Worker):
         sweep_locks(git.dir)
         return git
 
-    def _work(self, params: IntegrateParams, ctx: Context) -> Work:
-        return subtasks.read(params.work, ctx.place.parents[1], params.repository)
-
     def _cut(self, params: DecomposeParams, entry: Entry, base: str, git: Git) -> tuple[Work, str, float]:
         if params.plan:
             return subtasks.read_plan(_plan(entry, params.plan), params.repository, base), "", 0.0
@@ -234,57 +226,6 @@ class Code(Worker):
             params.most,
         )
 
-    def _queue(self, params: IntegrateParams, git: Git, before: str, ctx: Context) -> Landed:
-        box.demand()
-        work = self._work(params, ctx)
-        commits = [git.tip(draft_ref(ctx.plan, f"change-{number}")) for number in params.items]
-        if fingerprint([*commits])[:16] != params.drafts:
-            raise Permanent("A draft is not the one that was proposed. Nothing was integrated.")
-        waiting = [
-            _drafted(git, work, n, commit, ctx) for n, commit in zip(params.items, commits, strict=True)
-        ]
-        with place_of(git.entry, ctx) as home:
-            whole = judge(git, work.base, (), home).green
-
-            def tested(tree: str, landed: Sequence[Drafted]) -> bool:
-                named = [*dict.fromkeys(test for one in landed for test in one.tests)]
-                return judge(git, tree, () if whole else named, home).green
-
-            return land(git, before or work.base, waiting, tested, f"Signoff-Plan: {ctx.plan}")
-
-    def _summary(self, git: Git, tip: str) -> IntegrateData:
-        count, (titles, left) = (
-            git.trailer(tip, "Signoff-Count"),
-            (git.trailer(tip, f"Signoff-{name}").splitlines() for name in ("Title", "Left")),
-        )
-        return IntegrateData(commit=tip, landed=int(count or 0), left=left, titles=titles, suite_runs=0)
-
-
-def _message(done: Landed, ctx: Context) -> str:
-    """With all that a report says, for an attempt that was killed before it could."""
-    data = _data(done, "")
-    trailers = [f"Signoff-Integration: {ctx.key}", f"Signoff-Count: {len(done.landed)}"]
-    trailers += [f"Signoff-Title: {title}" for title in data.titles]
-    trailers += [f"Signoff-Left: {' '.join(left.split())}" for left in data.left]
-    return f"Integrate {len(done.landed)} drafts of plan {ctx.plan}\n\n" + "\n".join(trailers)
-
-
-def _brief(told: str) -> str:
-    """“6 files changed, 30 insertions(+), 6 deletions(-)” in a few characters."""
-    found = {word[0]: number for number, word in re.findall(r"(\d+) (files?|insertions?|deletions?)", told)}
-    return f"+{found.get('i', 0)} −{found.get('d', 0)} in {found.get('f', 0)} files"
-
-
-def _drafted(git: Git, work: Work, number: int, commit: str, ctx: Context) -> Drafted:
-    """Only what an agent of this plan drafted, on the work's own base."""
-    item = work.item(number)
-    known = git.tip(commit)
-    if not known or git.trailer(commit, "Signoff-Plan") != str(ctx.plan):
-        raise Permanent(f"{commit[:8]} is no draft of this plan. Nothing was integrated.")
-    if git.run("rev-parse", f"{commit}^").strip() != work.base:
-        raise Permanent(f"{commit[:8]} was drafted on another commit. Nothing was integrated.")
-    return Drafted(commit, item.title, git.trailer(commit, "Signoff-Key"), item.tests)
-
 
 def _check_fit(work: Work, git: Git) -> None:
     """Paths that may be changed, tests that are there: what is badly cut costs nothing yet."""
@@ -296,6 +237,8 @@ def _check_fit(work: Work, git: Git) -> None:
         for test in item.tests:
             if test.partition("::")[0] not in known:
                 raise Permanent(f"Subtask {number} is judged by {test}, which is not there.")
+        if item.parts:
+            fitting(item, item.parts)
 
 
 def _outline(files: Sequence[str]) -> str:
@@ -319,17 +262,6 @@ def _plans(entry: Entry) -> str:
     return ", ".join(found) or "none"
 
 
-def _data(done: Landed, tip: str) -> IntegrateData:
-    left = [f"“{one.title}”: {why}" for one, why in done.left]
-    titles = [one.title for one in done.landed]
-    return IntegrateData(commit=tip, landed=len(titles), left=left, titles=titles, suite_runs=done.runs)
-
-
-def _told(data: IntegrateData) -> Report[IntegrateData]:
-    left = f"; left out: {'; '.join(data.left)}" if data.left else ""
-    return Report[IntegrateData].ok(f"{data.landed} drafts integrated at {data.commit[:8]}{left}", data)
-
-
 def _ended(found: Conclusion) -> ConcludeData:
     return ConcludeData(
         landed=len(found.landed), left=len(found.left), commit=found.tip, text=found.text()[:2000]
@@ -338,7 +270,3 @@ def _ended(found: Conclusion) -> ConcludeData:
 
 def _first_line(found: Conclusion) -> str:
     return found.text().splitlines()[0].rstrip(".")
-
-
-def _why(done: Landed) -> str:
-    return "; ".join(f"“{one.title}”: {why}" for one, why in done.left)[:500]

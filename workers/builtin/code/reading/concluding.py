@@ -1,6 +1,6 @@
 """The end of an epic: what landed, what did not and why, as the branch says; its drafts are cleared away."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from workers.builtin.code.ground.git import Git
@@ -39,14 +39,22 @@ class Conclusion:
 def concluded(git: Git, work: Work, plan: int) -> Conclusion:
     """What came of each subtask."""
     tip = git.tip(integrated(plan))
-    steps = set(git.trailers("Signoff-Step", work.base, tip)) if tip else set()
+    steps = set(git.trailers("Signoff-Step", work.start, tip)) if tip else set()
     landed, left = [], []
     for number, item in enumerate(work.items):
-        if f"change-{number}" in steps:
+        if item.instead is not None:
+            continue
+        if _landed(work, number, steps):
             landed.append(item.title)
         else:
-            left.append((item.title, _why(git, plan, number)))
+            left.append((item.title, _why(git, work, plan, number, steps)))
     return Conclusion(tuple(landed), tuple(left), tip)
+
+
+def _landed(work: Work, number: int, steps: Collection[str]) -> bool:
+    """Whether it did, or all that took its place."""
+    later = work.successors(number)
+    return f"change-{number}" in steps or (bool(later) and all(_landed(work, n, steps) for n in later))
 
 
 def clear(git: Git, work: Work, plan: int) -> None:
@@ -56,7 +64,11 @@ def clear(git: Git, work: Work, plan: int) -> None:
     forget_all(git.entry.pool, plan)
 
 
-def _why(git: Git, plan: int, number: int) -> str:
+def _why(git: Git, work: Work, plan: int, number: int, steps: Collection[str]) -> str:
+    """Of what took its place, the first that did not land says why."""
+    for later in work.successors(number):
+        if not _landed(work, later, steps):
+            return f"taken up again as “{work.item(later).title}”: {_why(git, work, plan, later, steps)}"
     step = f"change-{number}"
     if git.tip(draft_ref(plan, step)):
         return "it was drafted, and is green, but was not integrated"

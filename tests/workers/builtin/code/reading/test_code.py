@@ -9,13 +9,9 @@ import pytest
 from tests.support.fleet.ground import Ground, boxed, serving
 from tests.support.scratch import at
 from workers.base import Context, Permanent, fingerprint
-from workers.builtin.code.reading.code import (
-    Code,
-    DecomposeParams,
-    ExploreParams,
-    IntegrateParams,
-    integrated,
-)
+from workers.builtin.code.ground.refs import integrated
+from workers.builtin.code.reading.code import Code, DecomposeParams, ExploreParams
+from workers.builtin.code.reading.integrating import IntegrateParams
 from workers.practice.model import Model
 
 pytestmark = pytest.mark.fleet
