@@ -521,6 +521,59 @@ def test_a_question_says_what_it_is_about(phrase, question):
     assert question in asks(phrase)
 
 
+MONTH_NAMES = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+    "November", "December",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["whole", "short"])
+@pytest.mark.parametrize(("number", "name"), [*enumerate(MONTH_NAMES, 1)])
+def test_a_month_is_known_by_its_name(number, name, short):
+    day = f"{2027 if number < 12 else 2026}-{number:02}-01 04:30"
+    name = name[:3] if short else name
+
+    assert plainly(f"{name} 1st at 4:30am", "2026-11-15 23:00") == at(day)
+    assert plainly(f"on the 1st of {name}, 4:30am", "2026-11-15 23:00") == at(day)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "start"),
+    [
+        ("Nov 16 at 4am", "2026-11-16 04:00"),
+        ("Nov 15 at 23:30", "2026-11-15 23:30"),
+        ("nov 14 at 23:30", "2027-11-14 23:30"),
+        ("Monday, Nov 16, 2026 at 4am", "2026-11-16 04:00"),
+        ("Tuesday Nov 16, 2027 4am", "2027-11-16 04:00"),
+        ("20 November 2028, 14:00", "2028-11-20 14:00"),
+        ("Feb 29, 2028 at 4am", "2028-02-29 04:00"),
+    ],
+)
+def test_a_day_of_a_month_is_the_coming_one_unless_its_year_is_said(phrase, start):
+    assert plainly(phrase, "2026-11-15 23:00") == at(start)
+
+
+@pytest.mark.parametrize(
+    ("phrase", "question"),
+    [
+        ("Tuesday, Nov 16 at 4am", "16 Nov 2026 is a Monday, not a Tuesday."),
+        ("Nov 14, 2026 at 4am", "lies in the past"),
+        ("April 31 at 4am", "There is no 31 Apr 2026."),
+        ("31 dec 0000 at 4am", "There is no 31 Dec 0."),
+        ("Feb 29 at 4am", "There is no 29 Feb 2026."),
+    ],
+)
+def test_a_date_that_does_not_hold_is_said(phrase, question):
+    assert question in asks(phrase)
+
+
+@pytest.mark.parametrize("window", ["18:00", "15:30"], ids=["none around it", "one that closes earlier"])
+def test_a_time_may_start_within_an_hour(window):
+    found = resolve("16:00", at("2026-11-15 15:00"), zone="UTC", windows=opens(window))
+
+    assert found.not_after == at("2026-11-15 17:00")
+
+
 def test_a_question_names_the_windows_that_there_are():
     assert "or a window: nightly, weekend." in asks("sometime", windows=TWO)
     assert "There are: nightly, weekend." in asks("maintenance window", windows=TWO)
