@@ -93,6 +93,7 @@ def test_an_agent_whose_model_says_nothing_stalls_and_uses_up_no_rung(
     ground = Ground(tmp_path, silent_seconds=1.5)
     with serving(dealt("hung!"), monkeypatch) as model:
         first = ground.change()
+        used = last_tried(ground.entry.pool, 1, "change-0")
         model.script = {FIRST: ""}
         model.dealt.clear()
         second = ground.change(attempt=2)
@@ -101,7 +102,7 @@ def test_an_agent_whose_model_says_nothing_stalls_and_uses_up_no_rung(
     assert first.summary.startswith("The model said nothing for")
     assert second.data is not None
     assert (second.status, second.data.model) == ("succeeded", "claude-haiku-5-5")
-    assert last_tried(ground.entry.pool, 1, "change-0") == ""
+    assert used == ""
 
 
 @pytest.mark.parametrize(("given", "silence", "reply"), [
