@@ -28,7 +28,13 @@ def told(found: Fleet) -> Iterator[str]:
     yield f"Incidents          {mended} of {ended} that have ended were recovered without a person"
     for kind, ends in found.incidents.items():
         yield f"  {kind:<16} " + ", ".join(f"{many} {end}" for end, many in sorted(ends.items()))
+    if found.batches:
+        said = ", ".join(f"{many} {result}" for result, many in found.batches.items())
+        yield f"Merge batches      {said}; the suite ran {found.suite_runs} times for them"
     each = f", {found.usd / found.landed:.4f} for each that landed" if found.landed else ""
     yield f"Cost               {found.usd:.4f} USD in {found.attempts} attempts{each}"
+    if found.landed_usd:
+        p50, p90 = found.landed_usd["p50"], found.landed_usd["p90"]
+        yield f"                   {p50:.4f} USD (p50) and {p90:.4f} (p90) for one that landed"
     if found.usd:
         yield f"                   {found.usd_lost:.4f} USD of it on what did not become green"

@@ -129,6 +129,11 @@ def _fleet(found: Fleet) -> Iterable[Figure]:
     yield Figure("signoff_incidents_total", "gauge", meaning, told, "outcome")
     cost = {"green": found.usd - found.usd_lost, "lost": found.usd_lost}
     yield Figure("signoff_agent_usd_total", "counter", "What agents have cost.", cost, "outcome")
+    each = {"p50": 0.0, "p90": 0.0} | found.landed_usd
+    yield Figure("signoff_landed_change_usd", "gauge", "What a change that landed has cost.", each, "rank")
+    batches = {"whole": 0, "partly": 0, "nothing": 0} | found.batches
+    meaning = "Merge batches that ended: all of it landed, some was left out, nothing landed."
+    yield Figure("signoff_merge_batches_total", "counter", meaning, batches, "result")
 
 
 def _counted(c: Connection, query: Select[Any, int], names: Iterable[str]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage.monitoring.fleet import Tried, counted
+from storage.monitoring.fleet import Batch, Tried, counted
 
 pytestmark = pytest.mark.fleet
 
@@ -41,3 +41,27 @@ def test_a_process_that_died_is_a_class_of_its_own() -> None:
 
 def test_a_run_without_faults_has_no_incident() -> None:
     assert counted(tried(1, "succeeded", ("succeed", "", 0.1)), landed=1).incidents == {}
+
+
+def costing(plan: int, title: str, *usd: float) -> list[Tried]:
+    number = hash((plan, title, usd))
+    return [Tried(number, "succeeded", "succeed", {"title": title, "usd": each}, plan) for each in usd]
+
+
+def test_a_landed_change_has_cost_every_attempt_at_it_and_ranks_are_said() -> None:
+    rows = [row for n in range(1, 10) for row in costing(1, f"t{n}", n / 10)]
+    rows += costing(1, "t1", 0.4) + costing(2, "t1", 50.0) + costing(1, "never landed", 70.0)
+    batch = Batch(1, tuple(f"t{n}" for n in range(1, 10)), left=1, runs=3)
+    found = counted(rows, landed=9, batches=[batch])
+    assert found.landed_usd == {"p50": 0.5, "p90": 0.9}
+
+
+def test_merge_batches_are_counted_by_what_became_of_them() -> None:
+    batches = [Batch(1, ("a",), runs=1), Batch(1, ("b",), left=1, runs=3), Batch(2, (), left=2, runs=2)]
+    found = counted([], landed=2, batches=batches)
+    assert found.batches == {"nothing": 1, "partly": 1, "whole": 1}
+    assert found.suite_runs == 6
+
+
+def test_nothing_that_landed_has_no_rank() -> None:
+    assert counted(ROWS, landed=0).landed_usd == {}

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from workers.base import Context, Params, Permanent, Report, Transient, Worker, action, check
 from workers.builtin.code.change.loop import Loop
-from workers.builtin.code.change.port import Agent, Ended, Spent, Task
+from workers.builtin.code.change.port import Agent, Ended, Spent, Stalled, Task
 from workers.builtin.code.change.sdk import Sdk
 from workers.builtin.code.ground import gate, subtasks
 from workers.builtin.code.ground.acceptance import Draft, Verdict, baseline, drafted, judge
@@ -111,6 +111,8 @@ class Job:
         try:
             with closing(agent):
                 ended, draft, verdict = self._rounds(agent, home, place)
+        except Stalled as error:
+            return self._failed(str(error), "stalled", kind="transient")
         except Transient as error:
             return self._failed(str(error), "api", kind="transient")
         except Permanent as error:  # ours; what was spent until then is known

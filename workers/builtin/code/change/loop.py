@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from workers.base import Transient
 from workers.builtin.code.change.desk import TESTS, TOOLS, Desk
-from workers.builtin.code.change.port import Ended, Spent, Task, Why
+from workers.builtin.code.change.port import Ended, Spent, Stalled, Task, Why
 from workers.builtin.code.ground.model import ask
 
 if TYPE_CHECKING:  # its import takes seconds
@@ -82,14 +82,20 @@ class Loop:
         return "money" if most > self.task.entry.max_usd else None
 
     def _call(self) -> "Message":
-        message = ask(
-            self.task.entry,
-            model=self.task.model.name,
-            max_tokens=MAX_TOKENS,
-            system=SYSTEM,
-            messages=self.messages,
-            tools=[*TOOLS],
-        )
+        began = self.task.clock()
+        try:
+            message = ask(
+                self.task.entry,
+                model=self.task.model.name,
+                max_tokens=MAX_TOKENS,
+                system=SYSTEM,
+                messages=self.messages,
+                tools=[*TOOLS],
+            )
+        except Transient:
+            if (quiet := self.task.clock() - began) >= self.task.entry.silence():
+                raise Stalled(quiet) from None
+            raise
         self._book(message)
         return message
 

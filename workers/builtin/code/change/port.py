@@ -5,11 +5,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
+from workers.base import Transient
 from workers.builtin.code.ground.acceptance import Verdict
 from workers.builtin.code.ground.repository import Entry, Model
 from workers.builtin.code.ground.subtasks import Subtask
 
-Why = Literal["finished", "turns", "time", "repetition", "money", "refusal"]  # never “success”
+Why = Literal["finished", "turns", "time", "repetition", "money", "refusal", "stalled"]  # never “success”
+
+
+class Stalled(Transient):
+    """Nothing was heard, and it is the model that did not answer: nobody's fault, and no rung is used."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"The model said nothing for {seconds:.0f} s.")
 
 
 @dataclass(frozen=True)

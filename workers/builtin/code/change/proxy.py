@@ -4,8 +4,9 @@ import json
 import os
 import socketserver
 import threading
-from collections.abc import Iterator
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,11 @@ _pool = urllib3.PoolManager(maxsize=200, retries=False)
 class Proxy:
     """One agent's way to its model. `fault` is why it cannot go on, `spent` what it has cost."""
 
-    def __init__(self, entry: Entry, model: Model, folder: Path) -> None:
+    def __init__(
+        self, entry: Entry, model: Model, folder: Path, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self.entry, self.model, self.spent = entry, model, Spent()
+        self.clock, self.heard, self.asked = clock, clock(), 0  # when something came last; open calls
         self.fault: Permanent | Transient | None = None
         self.over = self.refused = False
         self._troubles, self._lock = 0, threading.Lock()
@@ -62,6 +66,17 @@ class Proxy:
             timeout=urllib3.Timeout(total=None, connect=10.0, read=self.entry.call_seconds),
             preload_content=False,
         )  # fmt: skip
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """While a call of the model is open."""
+        with self._lock:
+            self.asked, self.heard = self.asked + 1, self.clock()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.asked, self.heard = self.asked - 1, self.clock()
 
     def trouble(self, status: int, after: str = "") -> None:
         """A call that came to nothing: the client tries again, and is not let do so for ever."""
@@ -137,8 +152,9 @@ class _Handler(BaseHTTPRequestHandler):
     def _pass(self, body: bytes) -> None:
         headers = {name: self.headers[name] for name in PASSED if self.headers.get(name)}
         try:
-            reply = self.server.proxy.send(headers, body)
-            told = self._copy(reply)
+            with self.server.proxy.asking():
+                reply = self.server.proxy.send(headers, body)
+                told = self._copy(reply)
         except (urllib3.exceptions.HTTPError, OSError):
             self.server.proxy.trouble(0)
             self.close_connection = True
@@ -162,6 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
         told = []
         for part in reply.stream(8192, decode_content=True):
             told.append(part)
+            self.server.proxy.heard = self.server.proxy.clock()
             self.wfile.write(part)
             self.wfile.flush()
         return b"".join(told)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workers.base import Permanent, Transient
 from workers.builtin.code.change.desk import TESTS, Desk
 from workers.builtin.code.change.loop import SAME, SYSTEM
-from workers.builtin.code.change.port import Ended, Spent, Task, Why
+from workers.builtin.code.change.port import Ended, Spent, Stalled, Task, Why
 from workers.builtin.code.change.proxy import Proxy
 from workers.commands.box import Box, interpreter
 from workers.commands.leftovers import KEY, sweep
@@ -46,11 +46,12 @@ class Sdk:
         self.task, self.home = task, task.place.parent / "client"
         shutil.rmtree(self.home, ignore_errors=True)
         self.home.mkdir()
-        self.proxy = Proxy(task.entry, task.model, self.home)
+        self.proxy = Proxy(task.entry, task.model, self.home, task.clock)
         self.until = task.clock() + task.entry.seconds
         self.desk = Desk(task)
         self.seen: dict[str, int] = {}
-        self.said, self.client = "", None
+        self.said, self.client, self.testing = "", None, False
+        self.heard = task.clock()
         self._loop: asyncio.Runner = asyncio.Runner()
 
     client: "ClaudeSDKClient | None"
@@ -83,6 +84,7 @@ class Sdk:
         if self.client is None:
             self.client = _client(_options(self))
             await self.client.connect()
+        self.heard = self.task.clock()
         await self.client.query(text)
         turn = asyncio.ensure_future(self._turn(self.client))
         why: Why | None = None
@@ -99,6 +101,7 @@ class Sdk:
         from claude_agent_sdk import AssistantMessage, ResultMessage, TextBlock, ToolUseBlock
 
         async for message in client.receive_response():
+            self.heard = self.task.clock()
             if isinstance(message, AssistantMessage):
                 for block in message.content:
                     if isinstance(block, ToolUseBlock):
@@ -123,7 +126,18 @@ class Sdk:
             return "time"
         if self.proxy.over:
             return "money"
+        if self._quiet() > self.task.entry.silence():
+            return "stalled"
         return "repetition" if max(self.seen.values(), default=0) > SAME else None
+
+    def _quiet(self) -> float:
+        """Seconds without a word of it. While its model is asked, the silence is not its own."""
+        if self.testing:
+            return 0.0
+        quiet = self.task.clock() - max(self.heard, self.proxy.heard)
+        if self.proxy.asked and quiet > self.task.entry.silence():
+            raise Stalled(quiet)
+        return quiet
 
     def _ended(self, subtype: str) -> Why:
         """Its “success” means that the program ended."""
@@ -142,7 +156,11 @@ class Sdk:
         return {"hookSpecificOutput": {"hookEventName": "PreToolUse", **denied}}
 
     async def tests(self, _: dict[str, Any]) -> dict[str, Any]:
-        verdict = await asyncio.to_thread(self.task.tests)
+        self.testing = True
+        try:
+            verdict = await asyncio.to_thread(self.task.tests)
+        finally:
+            self.testing, self.heard = False, self.task.clock()
         said = "All of these tests pass." if verdict.green else f"Not yet:\n{verdict.said}"
         return {"content": [{"type": "text", "text": said}]}
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from workers.base import Permanent, Transient
-from workers.builtin.code.ground.repository import Entry
+from workers.builtin.code.ground.repository import TRIES, Entry
 
 if TYPE_CHECKING:  # its import takes seconds
     from anthropic import Anthropic
@@ -18,7 +18,7 @@ def ask(entry: Entry, **wanted: Any) -> "Message":
     import anthropic
 
     try:
-        message = client(entry.api, entry.key_env, entry.call_seconds).messages.create(**wanted)
+        message = client(entry.api, entry.key_env, entry.reply_seconds()).messages.create(**wanted)
     except anthropic.APIStatusError as error:
         raise fault(error.status_code, error.response.headers.get("retry-after", "")) from None
     except anthropic.APIConnectionError:
@@ -51,7 +51,7 @@ def client(address: str, key_env: str, seconds: float) -> "Anthropic":
     import anthropic
 
     return anthropic.Anthropic(
-        api_key=_key(key_env), base_url=address or None, max_retries=2, timeout=seconds
+        api_key=_key(key_env), base_url=address or None, max_retries=TRIES - 1, timeout=seconds
     )
 
 

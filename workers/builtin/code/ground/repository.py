@@ -31,6 +31,8 @@ PROTECTED = (
     "Makefile",
     "Dockerfile",
 )
+TRIES = 3  # of one call of the model
+PATIENCE = 120.0
 PASSED = r"\d+ passed"
 RISKY = (
     "subprocess",
@@ -90,6 +92,7 @@ class Entry(BaseModel):
     api: str = ""  # where the Messages API is, if not at its usual address
     key_env: str = "ANTHROPIC_API_KEY"  # the variable that holds its key; "" for one that wants none
     call_seconds: float = Field(default=120.0, gt=0, le=600)  # for one reply of the model
+    silent_seconds: float = Field(default=0.0, ge=0, le=3600)  # without a word of an agent; 0: see `silence`
     max_usd: float = Field(default=1.0, gt=0)  # of one attempt
     turns: int = Field(default=16, gt=0, le=100)
     seconds: float = Field(default=300.0, gt=0, le=3600)
@@ -108,6 +111,14 @@ class Entry(BaseModel):
 
         usual = (sys.executable, "-I", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider")
         return [*(self.suite or usual)]
+
+    def silence(self) -> float:
+        """How long an agent may say nothing and use nothing; usually, as long as its model may be tried."""
+        return self.silent_seconds or max(PATIENCE, TRIES * self.call_seconds)
+
+    def reply_seconds(self) -> float:
+        """For one try of one reply, so that all tries of it end with the silence that is allowed."""
+        return min(self.call_seconds, self.silence() / TRIES)
 
     def finished(self) -> str:
         """What a green suite's output holds, so that a program which only ends with 0 is not believed."""

@@ -45,6 +45,7 @@ def _red(git: Git, work: Work, plan: int) -> Sequence[int]:
         number
         for number, item in enumerate(work.items)
         if item.instead is None
+        and not work.successors(number)
         and exhausted(pool, plan, _step(number), models)
         and not git.tip(draft_ref(plan, _step(number)))
     ]

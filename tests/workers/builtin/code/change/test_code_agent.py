@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.fleet.ground import Ground, boxed, serving
 from workers.base import Permanent
+from workers.builtin.code.ground.rungs import last_tried
 from workers.practice.model import Model
 from workers.practice.sample_repository import title_of
 
@@ -84,6 +85,35 @@ def test_trouble_of_the_api_uses_up_no_rung(ground: Ground, monkeypatch: pytest.
     assert [report.error.kind for report in reports if report.error] == ["transient", "transient"]
     assert third.data is not None
     assert (third.status, third.data.model) == ("succeeded", "claude-haiku-5-5")
+
+
+def test_an_agent_whose_model_says_nothing_stalls_and_uses_up_no_rung(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ground = Ground(tmp_path, silent_seconds=1.5)
+    with serving(dealt("hung!"), monkeypatch) as model:
+        first = ground.change()
+        used = last_tried(ground.entry.pool, 1, "change-0")
+        model.script = {FIRST: ""}
+        model.dealt.clear()
+        second = ground.change(attempt=2)
+    assert first.error is not None
+    assert (first.error.kind, first.data and first.data.incident) == ("transient", "stalled")
+    assert first.summary.startswith("The model said nothing for")
+    assert second.data is not None
+    assert (second.status, second.data.model) == ("succeeded", "claude-haiku-5-5")
+    assert used == ""
+
+
+@pytest.mark.parametrize(("given", "silence", "reply"), [
+    ({}, 360, 120), ({"call_seconds": 600}, 1800, 600), ({"silent_seconds": 30}, 30, 10),
+    ({"call_seconds": 2}, 120, 2),
+])  # fmt: skip
+def test_silence_is_a_setting_and_never_shorter_than_the_tries_of_a_call(
+    tmp_path: Path, given: dict[str, float], silence: float, reply: float
+) -> None:
+    entry = Ground(tmp_path, **given).entry
+    assert (entry.silence(), entry.reply_seconds()) == (silence, reply)
 
 
 def test_hostile_code_is_contained_and_held_for_a_person(

@@ -142,16 +142,19 @@ def test_a_model_that_cuts_nothing_useful_leaves_it_to_a_person(
     assert report.data.fresh == []
 
 
-def test_a_part_is_not_cut_once_more(ground: Ground) -> None:
+def test_neither_a_part_nor_what_was_cut_is_cut_once_more(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
     report = split(ground, cut(ground, part(0), part(1)))
     for step in ("change-1", "change-2"):
         tried = Rungs(ground.entry.pool, 1, step, 2)
         for _ in range(4):
             tried.note("red")
+    asked = answering(monkeypatch)
     assert report.data is not None
-    again = split(ground, report.data.items)
+    again = split(ground, report.data.items, plan="")
     assert again.data is not None
-    assert {*again.data.instead} == {0}  # what it came from, and no part of it
+    assert (again.data.fresh, asked) == ([], [])
 
 
 @boxed
