@@ -112,6 +112,7 @@ class Context:
     previous: dict[str, Any] = field(default_factory=dict)  # what `before` recorded at START
     progress: Callable[[str], None] = lambda text: None
     cancelled: Callable[[], bool] = lambda: False
+    hold: Callable[[], None] = lambda: None  # right before a late effect: ends an attempt that lost its step
     approvers: Callable[[], tuple[str, ...]] = (
         tuple  # who said yes to the plan, for what is written elsewhere
     )

@@ -70,7 +70,7 @@ class Attempts:
             report = AnyReport(status="failed", summary=str(error), error=fault)
             return self._failed(running, storable(report))
         except Lost:
-            logger.warning("plan=%s step=%s is no longer ours; nothing was done", claim.plan_id, claim.key)
+            logger.warning("plan=%s step=%s is no longer ours; it ends here", claim.plan_id, claim.key)
             return None
         except Unsure as error:
             return self._broke(running, storable(AnyReport.failed(str(error))))
@@ -110,9 +110,18 @@ class Attempts:
         return Context(
             plan=claim.plan_id, step=claim.key, attempt=claim.attempt, key=claim.token, place=place,
             now=self.store.clock, previous=dict(claim.previous), cancelled=running.cancelled,
-            progress=self._progress(running),
+            progress=self._progress(running), hold=partial(self._hold, claim),
             approvers=partial(patiently, partial(self.store.approvers, claim.plan_id)),
         )  # fmt: skip
+
+    def _hold(self, claim: Claim) -> None:
+        """A process that stood still inside an action does nothing more, if somebody else has found its step.
+
+        Renewed first: for the length of a lease from here, nobody does.
+        """
+        patiently(partial(self.store.renew, self.owner, LEASE, {claim.step_id}))
+        if not patiently(partial(self.store.holds, claim)):
+            raise Lost
 
     def _progress(self, running: Running) -> Callable[[str], None]:
         """How an action says how far it is: put on record now and then."""

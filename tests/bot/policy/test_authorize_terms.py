@@ -120,6 +120,10 @@ def test_whoever_is_on_call_is_named_by_their_rota():
     assert mention(f"{ON_CALL}payments") == "whoever is on call (payments)"
 
 
+def test_what_is_no_word_is_said_in_words():
+    assert reason("EVE", "bring_in", None).startswith("You may not bring in runbooks. Those who may: <@BOB>")
+
+
 # machines
 
 

@@ -57,6 +57,7 @@ def note(params: Note, ctx: Context) -> Report[Noted]:
     write(f"begin {params.name}")
     pause("before", params.name, ctx)
     time.sleep(PACE)
+    ctx.hold()
     write(f"effect {params.name}")
     time.sleep(PACE)
     pause("after", params.name, ctx)

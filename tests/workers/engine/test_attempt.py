@@ -484,7 +484,30 @@ def test_who_slept_past_the_lease_does_nothing_and_says_so(lite, clock, tmp_path
 
     assert attempts.run(running) is None
     assert worker.seen == []
-    assert "is no longer ours; nothing was done" in caplog.text
+    assert "is no longer ours; it ends here" in caplog.text
+
+
+@pytest.mark.parametrize(("slept", "effects"), [(0, 1), (14, 1), (60, 0)])
+def test_who_stood_still_inside_an_action_does_not_do_what_somebody_else_has_found(
+    lite, clock, tmp_path, slept, effects
+):
+    done = []
+
+    def act() -> Report[Data]:
+        clock.advance(slept)
+        recover(replace(attempts, owner="w2"), alone=False)
+        worker.seen[-1].hold()
+        clock.advance(14)
+        recover(replace(attempts, owner="w2"), alone=False)
+        done.append("effect")
+        return GOOD
+
+    attempts, worker = crew(lite, tmp_path, act)
+    plan_id = planned(attempts, "email")
+    ending = attempts.run(only(attempts))
+
+    assert (len(done), ending is not None) == (effects, bool(effects))
+    assert states(lite, plan_id) == {"s1": "running" if effects else "unknown"}
 
 
 def test_a_bug_is_in_the_log_with_its_step(lite, tmp_path, caplog):

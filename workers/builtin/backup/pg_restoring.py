@@ -82,6 +82,7 @@ def restore(client: Client, backup: Path, copied: Copied, tag: str, stamp: str) 
         _recount(client, new, copied.counts or {})
         with client.connect(new, autocommit=True) as connection:
             connection.execute("ANALYZE")  # a database without statistics is slow in its first hour
+        client.ctx.hold()  # what stood still meanwhile must not swap what another attempt has restored
         _swap(server, new, database, old, mark(tag))
     return old
 

@@ -61,6 +61,7 @@ class Sqlite:
             shutil.copyfile(backup, prepared)
             if disk_digest(prepared) != copied.sha256:
                 raise Damaged("the copy beside the database is not the backup")
+            self.ctx.hold()
             self._swap(prepared, kept)
         finally:
             prepared.unlink(missing_ok=True)

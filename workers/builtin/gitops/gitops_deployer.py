@@ -210,6 +210,7 @@ class GitopsDeployer(Worker):
                 change.parent, entry.file, Blob(change.before.mode, change.after), message, entry.author
             )
             ctx.progress("pushing")
+            ctx.hold()
             try:
                 repository.push(made)
             except Rejected:

@@ -262,5 +262,13 @@ class K8sDeployer(Worker):
         namespace = place(params.service, params.environment, entry, home)
         cluster = self.connect(entry.cluster, home, namespace)
         return Deploy(
-            cluster, params.service, entry, namespace, self.pause, ctx.progress, ctx.cancelled, key=ctx.key
+            cluster,
+            params.service,
+            entry,
+            namespace,
+            self.pause,
+            ctx.progress,
+            ctx.cancelled,
+            ctx.hold,
+            key=ctx.key,
         )

@@ -161,6 +161,7 @@ class Deploy(Watch):
 
     def bring_up(self, part: Part, size: int, live: Live, previous: str) -> None:
         self.check_may_go_on("before the new pods")
+        self.hold()
         if self.cluster.apply(self.manifest(part, live, previous))["spec"].get("replicas") != size:
             self.cluster.scale(f"{self.service}-{part}", size)
         self.poll(lambda: self.unready(part))
@@ -168,6 +169,7 @@ class Deploy(Watch):
     def turn(self, live: Live, color: Color) -> None:
         """Traffic moves in one step, and only from where it was when this run began."""
         self.check_may_go_on("before the switch")
+        self.hold()
         own = labels(self.service, color)
         if live.address is None:
             self.cluster.apply(manifests.address(self.service, own, self.entry))

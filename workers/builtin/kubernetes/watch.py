@@ -41,6 +41,7 @@ class Watch:
     pause: Callable[[float], None] = time.sleep
     say: Callable[[str], None] = lambda text: None
     cancelled: Callable[[], bool] = lambda: False
+    hold: Callable[[], None] = lambda: None  # before a change: ends an attempt that lost its step
 
     def read(self) -> Live:
         """Everything of this service; refused with a sentence where it is not ours."""
