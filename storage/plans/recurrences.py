@@ -61,7 +61,7 @@ def one_recurring(memory: Memory, number: int) -> Recurring:
     return found[0]
 
 
-def due_recurring(memory: Memory, ahead: timedelta = timedelta(0)) -> list[Recurring]:
+def due_recurring(memory: Memory, ahead: timedelta) -> list[Recurring]:
     """What recurs and has a run by now, or by so long from now."""
     by = memory.clock() + ahead
     with memory.read() as t:
@@ -134,8 +134,8 @@ def retire(memory: Memory, one: Recurring, *, user: str) -> None:
 def latest_run(memory: Memory, one: Recurring) -> int:
     """The plan of its newest run, 0 while there is none."""
     with memory.read() as t:
-        mine = (col(Occurrence.recurring_id) == one.id, col(Occurrence.plan_id) > 0)
-        found = t.rows(Occurrence, *mine, order=col(Occurrence.plan_id).desc(), limit=1)
+        mine = col(Occurrence.recurring_id) == one.id
+        found = t.rows(Occurrence, mine, order=col(Occurrence.plan_id).desc(), limit=1)
         return found[0].plan_id if found else 0
 
 
