@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from bot.cards.blocks import Block, actions, button, escape, pack
 from bot.cards.face.lines import subject, title
+from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import why
 from bot.cards.face.running import counted, listed
 from bot.cards.phrases import OUTCOMES, lasting, overrode, placeless, spent, wisher
@@ -51,7 +52,7 @@ def results(view: PlanView) -> str:
     """What each step came to, to read as a file."""
     lines = [f"{subject(view)}: {_outcome(view)}", ""]
     for number, step in enumerate(view.steps, 1):
-        said, name = _said(step), f"{number}. [{listed(step)}] {title(view, step.spec)}"
+        said, name = _said(view, step), f"{number}. [{listed(step)}] {title(view, step.spec)}"
         lines.append(f"{name}: {said}{spent(step, said)}")
     return legible("\n".join(lines)) + "\n"
 
@@ -59,7 +60,7 @@ def results(view: PlanView) -> str:
 def _results(view: PlanView) -> list[str]:
     """The result of an only step; of many what did not go well, and where all of it stands."""
     if len(view.steps) == 1:
-        return [] if _told_above(view.steps) else [escape(clip(_said(view.steps[0]), 1500))]
+        return [] if _told_above(view.steps) else [escape(clip(_said(view, view.steps[0]), 1500))]
     if not lengthy(view):
         return []  # a line each, above
     bad = [step for step in view.steps if step.state in {StepState.failed, StepState.unknown}]
@@ -79,7 +80,8 @@ def _lines(view: PlanView) -> list[str]:
 def _line(view: PlanView, step: StepView, longest: int) -> str:
     sign = SIGNS.get(step.state, ":white_circle:")
     name = escape(clip(title(view, step.spec), 150))
-    return f"{sign} {name}: {escape(clip(_said(step), longest))}{spent(step, _said(step))}"
+    said = _said(view, step)
+    return f"{sign} {name}: {escape(clip(said, longest))}{spent(step, said)}"
 
 
 def busy(spans: Sequence[tuple[datetime, datetime]]) -> float:
@@ -91,8 +93,10 @@ def busy(spans: Sequence[tuple[datetime, datetime]]) -> float:
     return seconds
 
 
-def _said(step: StepView) -> str:
-    return placeless(step.report.summary) if step.report else "not run"
+def _said(view: PlanView, step: StepView) -> str:
+    """What it reports, without the place that stands before it."""
+    said = placeless(step.report.summary) if step.report else "not run"
+    return elsewhere(title(view, step.spec), said)
 
 
 def _outcome(view: PlanView) -> str:
