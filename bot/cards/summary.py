@@ -8,7 +8,7 @@ from bot.cards.face.lines import subject, title
 from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import why
 from bot.cards.face.running import counted, listed
-from bot.cards.phrases import OUTCOMES, lasting, overrode, placeless, spent, wisher
+from bot.cards.phrases import OUTCOMES, first_clauses, lasting, overrode, placeless, spent, wisher
 from bot.cards.save_form import save_button
 from bot.planner.decision import progress
 from bot.planner.review.closing import told
@@ -17,6 +17,7 @@ from storage.contract.states import StepState
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView, StepView
 
+WHY = 60  # characters of what the message above says in full
 ROOM = 2000  # characters for the results of the steps
 SIGNS = {StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:"}
 
@@ -31,7 +32,7 @@ def summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]
     if view.spec and (said := told(progress(view))):
         lines.append(f"> {escape(said)}")
     if not good and (len(view.steps) > 1 or not _told_above(view.steps)):
-        lines.append(f"Why: {escape(clip(why(view), 240))}")
+        lines.append(f"Why: {escape(first_clauses(why(view), WHY))}")
     lines += _results(view)
     again = actions(
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
