@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 
 from bot.cards.blocks import Block, actions, button, escape, pack
 from bot.cards.face.lines import subject, title
+from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import why
 from bot.cards.face.running import asking, counted, listed
-from bot.cards.phrases import OUTCOMES, lasting, overrode, placeless, spent, wisher
+from bot.cards.phrases import OUTCOMES, first_clauses, lasting, overrode, placeless, spent, wisher
 from bot.cards.save_form import save_button
 from bot.planner.decision import progress
 from bot.planner.review.closing import told
@@ -16,6 +17,7 @@ from storage.contract.states import StepState
 from storage.database.tables import Event
 from storage.reading.plan_view import PlanView, StepView
 
+WHY = 60  # characters of what the message above says in full
 ROOM = 2000  # characters for the results of the steps
 SIGNS = {StepState.succeeded: ":white_check_mark:", StepState.failed: ":x:"}
 
@@ -30,7 +32,7 @@ def summary(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]
     if view.spec and (said := told(progress(view))):
         lines.append(f"> {escape(said)}")
     if not good and (len(view.steps) > 1 or not _told_above(view.steps)):
-        lines.append(f"Why: {escape(clip(why(view), 240))}")
+        lines.append(f"Why: {escape(first_clauses(why(view), WHY))}")
     lines += _results(view)
     again = actions(
         f"again_{view.id}", button("Plan Again", "plan_again", pack(view.id, view.revision, view.digest))
@@ -51,7 +53,7 @@ def results(view: PlanView) -> str:
     """What each step came to, to read as a file."""
     lines = [f"{subject(view)}: {_outcome(view)}", ""]
     for number, step in enumerate(view.steps, 1):
-        said, name = _said(step), f"{number}. [{listed(view, step)}] {title(view, step.spec)}"
+        said, name = _said(view, step), f"{number}. [{listed(view, step)}] {title(view, step.spec)}"
         lines.append(f"{name}: {said}{spent(step, said)}")
     return legible("\n".join(lines)) + "\n"
 
@@ -59,7 +61,7 @@ def results(view: PlanView) -> str:
 def _results(view: PlanView) -> list[str]:
     """The result of an only step; of many what did not go well, and where all of it stands."""
     if len(view.steps) == 1:
-        return [] if _told_above(view.steps) else [escape(clip(_said(view.steps[0]), 1500))]
+        return [] if _told_above(view.steps) else [escape(clip(_said(view, view.steps[0]), 1500))]
     if not lengthy(view):
         return []  # a line each, above
     bad = [step for step in view.steps if step.state in {StepState.failed, StepState.unknown}]
@@ -79,7 +81,8 @@ def _lines(view: PlanView) -> list[str]:
 def _line(view: PlanView, step: StepView, longest: int) -> str:
     sign = ":white_circle:" if asking(step) else SIGNS.get(step.state, ":white_circle:")
     name = escape(clip(title(view, step.spec), 150))
-    return f"{sign} {name}: {escape(clip(_said(step), longest))}{spent(step, _said(step))}"
+    said = _said(view, step)
+    return f"{sign} {name}: {escape(clip(said, longest))}{spent(step, said)}"
 
 
 def busy(spans: Sequence[tuple[datetime, datetime]]) -> float:
@@ -91,8 +94,10 @@ def busy(spans: Sequence[tuple[datetime, datetime]]) -> float:
     return seconds
 
 
-def _said(step: StepView) -> str:
-    return placeless(step.report.summary) if step.report else "not run"
+def _said(view: PlanView, step: StepView) -> str:
+    """What it reports, without the place that stands before it."""
+    said = placeless(step.report.summary) if step.report else "not run"
+    return elsewhere(title(view, step.spec), said)
 
 
 def _outcome(view: PlanView) -> str:

@@ -12,6 +12,7 @@ from bot.setup.runbook import runbook
 from bot.setup.toml import remark
 
 CONFIG, EXAMPLE, RIGHTS = "signoff.toml", ".env.example", "signoff-rights.yml"
+IGNORED = ".gitignore"
 
 
 @dataclass(frozen=True)
@@ -32,14 +33,18 @@ def drafts(chosen: Choices) -> list[Draft]:
     ]
     if chosen.services:
         found.append(Draft(RIGHTS, rights(chosen), "what the workers must be allowed in the cluster"))
-    return found
+    private = {".signoff": "the journal"} | ({"backups": "dumps"} if chosen.databases else {})
+    return [
+        *found,
+        *(Draft(f"{name}/{IGNORED}", "*\n", f"git leaves out {private[name]}") for name in private),
+    ]
 
 
 def write(folder: Path, wanted: list[Draft]) -> Iterator[tuple[Draft, bool]]:
     """Each with whether it was written; what is there already stays as it is."""
     for draft in wanted:
         path = folder / draft.path
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700 if path.name == IGNORED else 0o777, parents=True, exist_ok=True)
         try:
             with path.open("x", encoding="utf-8") as file:  # fails if it is there, whoever was faster
                 file.write(draft.text)

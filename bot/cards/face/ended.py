@@ -26,7 +26,9 @@ BESIDES = re.compile(r" \([^()]*\)")
 def ended(view: PlanView, now: datetime) -> list[str]:
     if view.state != PlanState.done:
         why = f": {escape(clip(view.reason, 300))}" if reason(view) else ""
-        return [f"*{escape(clip(subject(view), 200))}*\n:no_entry:  *{_closed(view, now)}*{why}"]
+        told = _course(view) if any(step.attempt for step in view.steps) else []
+        head = f"*{escape(clip(subject(view), 200))}*\n:no_entry:  *{_closed(view, now)}*{why}"
+        return ["\n".join([head, *told])]
     good = view.outcome == "succeeded"
     sign = SIGNS[StepState.succeeded if good else StepState.failed]
     fact = fact_of(view) if good else f"{subject(view)}: {OUTCOMES.get(view.outcome, view.outcome)}"
@@ -147,6 +149,8 @@ def _unsaid(view: PlanView, step: StepSpec, said: str) -> str:
     heard = step.parameters.values() if fact and step == _last_change(view) else ()
     for name in (value for value in heard if isinstance(value, str) and value in fact):
         said = said.removeprefix(f"{name} ")
+    what, colon, rest = said.partition(": ")
+    said = rest if colon and what in fact else said
     return elsewhere(fact or subject(view), said)
 
 

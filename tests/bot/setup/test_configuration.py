@@ -169,7 +169,7 @@ def test_nothing_is_written_over_anything(tmp_path: Path) -> None:
     again = {draft.path: new for draft, new in write(tmp_path, wanted)}
 
     assert first == {"signoff.toml": True, "runbooks/deploy-service.yml": True, ".env.example": False,
-                     "signoff-rights.yml": True}  # fmt: skip
+                     "signoff-rights.yml": True, ".signoff/.gitignore": True}  # fmt: skip
     assert {*again.values()} == {False}
     assert (tmp_path / ".env.example").read_text() == "mine"
 

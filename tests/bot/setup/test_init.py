@@ -1,5 +1,6 @@
 """`signoff init` as it is typed: it looks, writes once, shows no secret, and says what comes next."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,21 @@ def test_it_writes_once_and_says_the_one_thing_that_is_missing(home: Path) -> No
     assert "Slack app token" not in first.stdout
     assert "kept     signoff.toml" in again.stdout
     assert (home / "signoff.toml").read_text().endswith("# mine\n")
+
+
+def test_what_is_nobodys_to_commit_is_left_out_by_git(home: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(home)], check=True)
+    typed(home, "init", KUBECONFIG="/nowhere", SHOP_URL=SECRET)
+    for name in (".signoff/signoff.db", "backups/shop.dump"):
+        (home / name).write_text("rows")
+    asked = subprocess.run(
+        ["git", "-C", str(home), "status", "--short"], capture_output=True, text=True, check=True
+    )
+
+    assert ".env.example" in asked.stdout
+    assert "backups" not in asked.stdout
+    assert ".signoff" not in asked.stdout
+    assert (home / ".signoff").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
@@ -175,7 +176,7 @@ class GitopsDeployer(Worker):
         return Preview(
             f"{words}\nThe cluster runs {runs} now; it is waited for until it runs {change.version}.",
             {"file": entry.file, "was": was, "to": change.version},
-            (f"1 line of {entry.file}"[:40] if shown else "named there already", *odd),
+            (f"1 line of {Path(entry.file).name}"[:40] if shown else "named there already", *odd),
             was,
         )
 
@@ -277,7 +278,6 @@ class GitopsDeployer(Worker):
 
     def _try(self, name: str, raw: dict[str, Any]) -> None:
         from datetime import UTC, datetime
-        from pathlib import Path
         from tempfile import TemporaryDirectory
 
         entry = read_entry(GitopsEntry, "gitops", name, raw)

@@ -66,6 +66,9 @@ function threadHeader() {
   ]);
 }
 
+// What shows something in the channel; a switch is followed by another, mostly.
+const LEADS_AWAY = "button.side-row, button.control:not([role=switch])";
+
 function menu(open) {
   if (open === at("app").classList.contains("with-menu")) return;
   at("app").classList.toggle("with-menu", open);
@@ -118,6 +121,6 @@ onArrival((kind, body) => {
 });
 document.addEventListener("keydown", keys);
 at("shade").addEventListener("click", () => menu(false));
-at("sidebar").addEventListener("click", (event) => event.target.closest("button.side-row") && menu(false));
+at("sidebar").addEventListener("click", (event) => event.target.closest(LEADS_AWAY) && menu(false));
 setInterval(changed, 30000);
 watch();

@@ -34,6 +34,7 @@ def course(*steps: StepView) -> str:
 
 def test_what_the_heading_says_of_the_last_change_its_report_does_not_say_again():
     assert course(ran()) == "v1 → v2 (2 s)"
+    assert course(ran(said="auth-service is v2: 2/2 ready")) == "2/2 ready (2 s)"
     assert course(ran(said="auth-service")) == "auth-service (2 s)"
 
 
@@ -65,3 +66,14 @@ def test_the_wish_that_has_become_true_stands_in_details_alone():
 
 def test_a_wish_of_which_the_heading_says_no_outcome_stays():
     assert WISH in card(finished(ran(LOOK, "up")), NOW)[0]
+
+
+def test_a_cancelled_plan_says_what_of_it_has_happened():
+    over = {"state": PlanState.cancelled, "outcome": "", "reason": "not today"}
+    begun, untouched = (replace(finished(*steps), **over) for steps in ([ran(), StepView(LOOK)], [StepView(GO)]))
+
+    said = body(begun, NOW)[0].split("\n")
+    assert said[1] == ":no_entry:  *Cancelled*: not today"
+    assert "v1 → v2" in said[2]
+    assert "· not run: " in said[2]
+    assert len(body(untouched, NOW)[0].split("\n")) == 2

@@ -12,7 +12,7 @@ from slack_sdk import WebClient
 from bot.local.client.person import WorkspaceClient
 from bot.local.schema.blocks import MESSAGE_BLOCKS
 from bot.local.server import LocalSlack
-from bot.local.shapes import Channel, Group, Shortcut
+from bot.local.shapes import Channel, Control, Group, Shortcut
 from tests.support.browser import shot, visit
 from tests.support.local_kit import (
     ANN,
@@ -106,6 +106,7 @@ def slack() -> Iterator[LocalSlack]:
         channels=[Channel("C0OPS", "ops"), Channel("C0SHOP", "shop", is_ext_shared=True)],
         groups=[Group("S0ONCALL", "on-call", "On call", ("U0ANN",))],
         shortcuts=[Shortcut("plan_this", "Plan this")],
+        controls=[Control("jump", "Jump", "button", run=lambda now: "It is 2 AM.")],
     )
     with answering(found, listen):
         yield found
@@ -374,3 +375,15 @@ def test_a_phone_has_room_for_home_and_form(browser: Browser, slack: LocalSlack,
     assert home_width == 390
     assert box
     assert (box["x"], box["width"]) == (0, 390)
+
+
+def test_on_a_phone_the_menu_goes_out_of_the_way_of_what_a_control_does(
+    browser: Browser, slack: LocalSlack
+) -> None:
+    slack.client().clear()
+    with visit(browser, slack.page_url, 390, 844) as page:
+        page.get_by_test_id("menu").click()
+        expect(page.locator("#app")).to_have_class(re.compile("with-menu"))
+        page.locator('[data-control="jump"]').last.click()
+
+        expect(page.locator("#app")).not_to_have_class(re.compile("with-menu"))
