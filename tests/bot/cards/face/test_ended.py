@@ -70,7 +70,9 @@ def test_a_wish_of_which_the_heading_says_no_outcome_stays():
 
 def test_a_cancelled_plan_says_what_of_it_has_happened():
     over = {"state": PlanState.cancelled, "outcome": "", "reason": "not today"}
-    begun, untouched = (replace(finished(*steps), **over) for steps in ([ran(), StepView(LOOK)], [StepView(GO)]))
+    begun, untouched = (
+        replace(finished(*steps), **over) for steps in ([ran(), StepView(LOOK)], [StepView(GO)])
+    )
 
     said = body(begun, NOW)[0].split("\n")
     assert said[1] == ":no_entry:  *Cancelled*: not today"
