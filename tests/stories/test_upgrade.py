@@ -15,6 +15,7 @@ from datetime import timedelta
 import pytest
 
 from bot.cards.card import card
+from bot.cards.face.ended import come_true
 from bot.inbox.dispatch import handle_all
 from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
@@ -71,7 +72,8 @@ def test_every_plan_is_there_and_can_be_shown(place):
     assert views[4].approved_by == ("BOB",)
     assert views[3].step("gate").choices == ("confirm", "abort")
     for view in views.values():
-        assert view.text in card(view, LEFT)[0]
+        assert come_true(view) or view.text in card(view, LEFT)[0]
+        assert f"plan {view.id}" in card(view, LEFT)[0]
 
 
 @pytest.mark.parametrize("plan_id", [1, 2, 3, 4, 5])

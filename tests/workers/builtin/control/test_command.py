@@ -60,7 +60,7 @@ def test_a_command_that_ends_well_tells_its_last_words_and_keeps_its_log(tmp_pat
     report = run(tmp_path, entry)
 
     assert report.status == "succeeded"
-    assert report.summary.startswith("rotate ran on production in 0.")
+    assert report.summary.startswith("rotate ran on production in ")
     assert report.summary.endswith("s, exit code 0: one / rotated 3 files")
     assert report.data.output == "one\nrotated 3 files"
     assert Path(report.data.log).read_text() == "one\nrotated 3 files\n"
@@ -74,7 +74,7 @@ def test_a_command_that_fails_names_its_cause_first_and_fails_its_criterion(tmp_
 
     (criterion,) = Command.run_command.criteria["exit_zero"]
     assert report.status == "failed"
-    assert report.summary.startswith("rotate failed: starting / no space left (exit code 3 after 0.")
+    assert report.summary.startswith("rotate failed: starting / no space left (exit code 3 after ")
     assert report.summary.endswith("What it did until then was not undone.")
     assert report.data.exit_code == 3
     assert not holds(criterion, report.data.model_dump())

@@ -66,7 +66,7 @@ def test_a_condition_is_waited_for(site: Site, tmp_path: Path) -> None:
 
     (met,) = Wait.until.criteria["condition_met"]
     assert report.status == "succeeded"
-    assert report.summary.startswith("queue /stats: jobs.waiting le 0 after 0.")
+    assert report.summary.startswith("queue /stats: jobs.waiting le 0 after ")
     assert (report.data.tries, report.data.value) == (5, 0)
     assert holds(met, report.data.model_dump())
     assert said == [
