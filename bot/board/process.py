@@ -13,10 +13,11 @@ from bot.board.answers import Answers
 from bot.board.desk import Desk
 from bot.board.evidence import Evidence
 from bot.board.names import Names
+from bot.board.pace import Pace
 from bot.board.scope import Scopes
 from bot.board.serve import Server
 from bot.board.sessions import Sessions
-from bot.board.streams import Hub, Watch, paced, spread
+from bot.board.streams import Hub, Watch, spread
 from bot.config import BotSettings
 from bot.people import Home, People
 from bot.slack.meeting import SlackAway, find_home
@@ -108,7 +109,7 @@ def home(client: WebClient) -> Home:
 
 def listen(settings: BotSettings, store: Looking, server: Server, stop: Flag) -> None:
     """Tell open pages what moved, until the process stops."""
-    watch, last = Watch(store), 0.0
+    watch, pace = Watch(store), Pace()
     watch.begin()
 
     def picks(user: str, lines: Sequence[PlanLine]) -> list[int]:
@@ -121,7 +122,7 @@ def listen(settings: BotSettings, store: Looking, server: Server, stop: Flag) ->
     with closing(CommitListener(store.engine)) as commits:
         while not stop.is_set() and not settings.orphaned():
             commits.wait(TICK, stop.is_set)
-            last = paced(last)
+            pace.wait(stop.wait)
             try:
                 spread(server.hub, watch.moved(), picks, store.lines_of)
             except Unavailable as error:

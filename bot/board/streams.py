@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -118,9 +117,3 @@ def spread(hub: Hub, moved: set[int], picks: Callable[[str, Sequence[PlanLine]],
         mine = picks(user, found)
         if mine or 0 in moved:
             hub.tell(user, event("moved", {"plans": sorted(mine)}))
-
-
-def paced(last: float, least: float = 0.2) -> float:
-    """Wait a little, so that many commits are one movement; when that was."""
-    time.sleep(max(0.0, last + least - time.monotonic()))
-    return time.monotonic()

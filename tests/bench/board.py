@@ -18,7 +18,8 @@ from threading import Event, Thread
 
 from sqlalchemy import text
 
-from bot.board.streams import Watch, paced
+from bot.board.pace import Pace
+from bot.board.streams import Watch
 from storage.clock import wall
 from storage.config import SignoffConfig
 from storage.database.commit_notices import CommitListener
@@ -128,15 +129,14 @@ def serve(url: str, home: Path, talk: "Connection[object, object]") -> None:
 
     with board(Store(open_engine(url), wall), home, CONFIG, clock=wall) as site:
         site.server.fetches.most = site.server.entries.most = 1_000_000
-        watch, last, over = Watch(site.server.answers.desk.store), 0.0, Event()
+        watch, pace, over = Watch(site.server.answers.desk.store), Pace(), Event()
 
         def listen() -> None:
-            nonlocal last
             watch.begin()
             commits = CommitListener(watch.store.engine)
             while not over.is_set():
                 commits.wait(1.0, over.is_set)
-                last = paced(last)
+                pace.wait(over.wait)
                 site.moved(watch)
 
         thread = Thread(target=listen)
