@@ -64,15 +64,18 @@ class Verdict:
         return mended, mended + sum(ends["person"] for ends in some)
 
     def faults(self) -> Iterator[str]:
-        found, keys = self.fleet, self.keys
+        found, keys, wanted = self.fleet, self.keys, self.wanted
+        if found.subtasks < wanted.parts or self.run.seen.peak < wanted.agents:
+            at_once = f"{self.run.seen.peak} of {wanted.agents} agents at once"
+            yield f"only {found.subtasks} of {wanted.parts} subtasks were begun, {at_once}"
         if not len(keys) == len({*keys}) == found.landed:
             yield f"landed {found.landed}, and {len(keys)} keys, {len({*keys})} of them different"
         if (self.home / "witness").exists():
             yield "hostile code has written outside of its box"
         yield from self._left()
-        if not self.wanted.rate and found.incidents and not self.wanted.kills:
+        if not wanted.rate and found.incidents and not wanted.kills:
             yield f"incidents without a fault: {found.incidents}"
-        if self.wanted.rate and self.classes[HELD]["landed"]:
+        if wanted.rate and self.classes[HELD]["landed"]:
             yield f"{self.classes[HELD]['landed']} hostile changes landed"
         mended, ended = self.recovered()
         if ended and mended / ended < LEAST:
