@@ -57,19 +57,29 @@ def integrate(home: Path, changes: int, number: int, work: str, commit: str) -> 
     return 0 if report.status == "succeeded" else 1
 
 
-def landed(home: Path, words: list[str], kills: int, dice: random.Random) -> int:
-    """Kill it so often, then let it go; how many kills came before its end."""
-    struck = 0
-    for last in range(kills + 1):
-        child = subprocess.Popen([sys.executable, "-P", "-m", __spec__.name, *words], cwd=ROOT,
-                                 start_new_session=True)  # fmt: skip
-        if last < kills:
-            time.sleep(dice.uniform(0.3, 4.0))
-            struck += child.poll() is None
-            os.killpg(child.pid, signal.SIGKILL)
-        if child.wait() not in (0, -signal.SIGKILL):
-            raise RuntimeError(f"the child ended with {child.returncode}")
-    return struck
+def started(words: list[str]) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", __spec__.name, *words], cwd=ROOT, start_new_session=True
+    )
+
+
+def struck(words: list[str], after: float) -> bool:
+    """Kill it, with all that it started, so many seconds after its start; whether it was still at work."""
+    child = started(words)
+    time.sleep(after)
+    works = child.poll() is None
+    if works:
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    return works
+
+
+def ended(words: list[str]) -> float:
+    """Let it come to its end; the seconds that this took."""
+    began = time.monotonic()
+    if code := started(words).wait():
+        raise RuntimeError(f"the child ended with {code}")
+    return time.monotonic() - began
 
 
 def faults(made: Ground, changes: int, base: str) -> Iterator[str]:
@@ -102,17 +112,18 @@ def main() -> int:
         return integrate(Path(home), given.changes, int(number), work, commit)
     home = Path(tempfile.mkdtemp(prefix="queue-"))
     made = ground(home, given.changes)
-    work, base, struck = made.work(), made.git().fetch(), 0
+    work, base, kills, took = made.work(), made.git().fetch(), 0, 2.0
     dice = random.Random(given.seed)  # noqa: S311 # no secret
     began = time.monotonic()
     for number in range(given.changes):
         commit = draft(made, number, base, home / "place")
         words = ["--changes", str(given.changes), "--child", str(home), str(number), work, commit]
-        struck += landed(home, words, given.kills, dice)
+        kills += sum(struck(words, dice.uniform(0.2, 0.95) * took) for _ in range(given.kills))
+        took = ended(words)
     wrong = [*faults(made, given.changes, base)]
     seconds = time.monotonic() - began
     sys.stdout.write(
-        f"{given.changes} changes, {struck} of {given.changes * given.kills} kills while it worked, "
+        f"{given.changes} changes, {kills} of {given.changes * given.kills} kills while it worked, "
         f"{seconds:.0f} s\n{'WRONG: ' + '; '.join(wrong) if wrong else 'ok: each key once, nothing left'}\n"
     )
     shutil.rmtree(home, ignore_errors=True)
