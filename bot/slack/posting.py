@@ -1,6 +1,7 @@
 """The calls that put a row of the outbox into Slack; what was half sent is looked for first."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from bot.cards.blocks import Block, section
 from bot.slack.kinds import barely
 from bot.slack.refusals import code_of
 from storage.database.tables import Message
-from storage.errors import SignoffError
+from storage.errors import HandledElsewhere, SignoffError
 from storage.intention import Intention
 
 PAUSE = timedelta(seconds=3)  # between two updates of one message, unless a decision is shown
@@ -43,7 +44,12 @@ class Posting:
         new = "" if ts else self._new(message, channel, thread, *(first or (text, blocks)), loud=loud)
         if ts or (first and first != (text, blocks)):
             self.client.chat_update(channel=channel, ts=ts or new, text=text, blocks=blocks)
-        self.shown(message, ts or new, also, again_at=again_at)
+        try:
+            self.shown(message, ts or new, also, again_at=again_at)
+        except HandledElsewhere:
+            if new:
+                self._take_back(message, channel, thread, new)
+            raise
 
     def _redacted(self, text: str, blocks: list[Block]) -> tuple[str, list[Block]]:
         return self.store.redact.text(text), self.store.redact.data(blocks)
@@ -60,13 +66,23 @@ class Posting:
 
     def _find(self, message: Message, channel: str, thread: str) -> str:
         """The message that a crash kept us from noting, by its metadata."""
+        return next(iter(self._posted(message, channel, thread)), "")
+
+    def _posted(self, message: Message, channel: str, thread: str) -> list[str]:
+        """Wherever it stands: more than once, where somebody stood still just before the call."""
         place: dict[str, Any] = {"channel": channel, "include_all_metadata": True, "limit": 200}
         if thread:
             found = self.client.conversations_replies(ts=thread, **place)["messages"]
         else:
             found = self.client.conversations_history(**place)["messages"]
-        keys = {m.get("metadata", {}).get("event_payload", {}).get("key"): m["ts"] for m in found}
-        return str(keys.get(message.key, ""))
+        keyed = [(m.get("metadata", {}).get("event_payload", {}).get("key"), str(m["ts"])) for m in found]
+        return sorted(ts for key, ts in keyed if key == message.key)
+
+    def _take_back(self, message: Message, channel: str, thread: str, ts: str) -> None:
+        """Somebody else went on with this row. If they have said it, too, ours was once too often."""
+        with suppress(SlackApiError, OSError):
+            if len(self._posted(message, channel, thread)) > 1:
+                self.client.chat_delete(channel=channel, ts=ts)
 
     def shown(
         self, message: Message, ts: str, also: Sequence[Message] = (), *, again_at: datetime | None = None

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from slack_sdk import WebClient
@@ -20,11 +21,13 @@ from bot.local.server import LocalSlack
 from bot.people import People
 from bot.slack.attachments import LARGEST_LOG, read_log
 from bot.slack.outbox import Outbox
+from bot.slack.pace import Pace
+from bot.slack.posting import Posting
 from bot.slack.refusals import patience
 from storage.contract.grouping import lengthy
 from storage.contract.spec import StepSpec
 from storage.database.engine import migrate, open_engine
-from storage.errors import Conflict, SignoffError
+from storage.errors import Conflict, LeaseLost, SignoffError
 from tests.support.fakes import (
     CONTRACTS,
     DEPLOY,
@@ -175,6 +178,42 @@ def test_a_message_that_a_crash_kept_from_being_noted_is_found_again(outbox, wor
     after = workspace.state()["messages"]
     assert len(after) == len(json.loads(shown))
     assert len(workspace.messages()) == 1
+
+
+def test_who_stood_still_before_a_call_takes_back_what_somebody_else_has_said_meanwhile(
+    outbox, workspace, monkeypatch
+):
+    proposed(outbox.store)
+    other = replace(outbox, pace=Pace())
+    original, noted = Posting._new, outbox.store.note_shown
+
+    def stands_still(posting, *given, **more):
+        monkeypatch.setattr(Posting, "_new", original)
+        other.speak()  # who goes on with the work, finds nothing, and says it
+        lost = Mock(side_effect=LeaseLost("another bot"))
+        monkeypatch.setattr(outbox.store, "note_shown", lost)
+        return original(posting, *given, **more)
+
+    monkeypatch.setattr(Posting, "_new", stands_still)
+    with pytest.raises(LeaseLost):
+        outbox.speak()
+    monkeypatch.setattr(outbox.store, "note_shown", noted)
+
+    (card,) = workspace.messages()
+    assert card["ts"] == outbox.store.card_of(1).ts
+
+
+def test_who_stood_still_after_a_call_leaves_what_nobody_else_has_said(outbox, workspace, monkeypatch):
+    proposed(outbox.store)
+    noted = outbox.store.note_shown
+    monkeypatch.setattr(outbox.store, "note_shown", Mock(side_effect=LeaseLost("another bot")))
+    with pytest.raises(LeaseLost):
+        outbox.speak()
+    monkeypatch.setattr(outbox.store, "note_shown", noted)
+    outbox.speak()
+
+    (card,) = workspace.messages()
+    assert card["ts"] == outbox.store.card_of(1).ts
 
 
 def test_a_server_error_is_tried_again_without_doubling(outbox, workspace, clock):
