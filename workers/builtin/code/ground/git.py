@@ -11,11 +11,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from urllib.parse import quote, unquote
 from uuid import uuid4
 
 from workers.base import Context, Permanent, Transient
 from workers.builtin.code.ground.repository import Entry
 from workers.commands import process
+from workers.commands.leftovers import engine
 from workers.commands.process import Finished
 
 SECONDS = 300.0
@@ -219,13 +221,22 @@ class Git:
 
     @contextmanager
     def index(self, tree: str) -> Iterator[Path]:
-        file = self.entry.pool.absolute() / f"index-{uuid4().hex}"
+        file = self.entry.pool.absolute() / index_name(engine())
         try:
             self.run("read-tree", tree, index=file)
             yield file
         finally:
             file.unlink(missing_ok=True)
             file.with_name(f"{file.name}.lock").unlink(missing_ok=True)
+
+
+def index_name(whose: str) -> str:
+    """Whose it is stands in its name, so that what a dead process left can be told."""
+    return f"index-{quote(whose, safe='')}-{uuid4().hex}"
+
+
+def index_owner(name: str) -> str:
+    return unquote(name.removeprefix("index-").rpartition("-")[0])
 
 
 def _records(text: str) -> list[str]:

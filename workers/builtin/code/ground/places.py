@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import BoundedSemaphore
 
 from workers.base import Context, fingerprint
+from workers.builtin.code.ground.git import index_owner
 from workers.builtin.code.ground.repository import Entry
 from workers.commands.leftovers import engine, gone, sweep
 
@@ -39,8 +40,8 @@ def sweep_places(entry: Entry) -> int:
     left = [mark.parent for mark in (entry.pool / "work").glob(f"*/{MARK}") if gone(_text(mark))]
     for home in left:
         shutil.rmtree(home, ignore_errors=True)
-    for index in entry.pool.glob("index-*") if left else ():
-        if not _recent(index):
+    for index in entry.pool.glob("index-*"):
+        if gone(index_owner(index.name)) or not _recent(index):
             index.unlink(missing_ok=True)
     return len(left)
 

@@ -42,15 +42,22 @@ def integrate(params: IntegrateParams, git: Git, ctx: Context) -> Report[Integra
     """What goes together is on the plan's branch; an attempt that was killed after that only tells it."""
     ref, before = integrated(ctx.plan), git.tip(integrated(ctx.plan))
     if before and git.trailer(before, "Signoff-Integration") == ctx.key:
+        _tidy(params, git, before, ctx)
         return _told(_summary(git, before))
     done = _queue(params, git, before, ctx)
     if not done.landed:
         return _nothing(done, before)
     tip = git.commit(done.tree, [done.tip], _message(done, ctx))
     git.move(ref, tip, before)
-    # What is integrated needs no branch of its own.
-    git.forget([draft_ref(ctx.plan, git.trailer(one.commit, "Signoff-Step")) for one in done.landed])
+    _tidy(params, git, tip, ctx)
     return _told(_data(done, tip))
+
+
+def _tidy(params: IntegrateParams, git: Git, tip: str, ctx: Context) -> None:
+    """What is integrated needs no branch of its own."""
+    steps = git.trailers("Signoff-Step", _work(params, ctx).base, tip)
+    there = git.run("for-each-ref", "--format=%(refname)", draft_ref(ctx.plan, "")).split()
+    git.forget(sorted({draft_ref(ctx.plan, step) for step in steps} & {*there}))
 
 
 def previewed(params: IntegrateParams, git: Git, ctx: Context) -> Preview:

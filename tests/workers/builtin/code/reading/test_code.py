@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -99,6 +100,26 @@ def test_drafts_are_integrated_with_their_difference_shown_first(
     assert sorted(keys) == ["plan-1-change-0-abc", "plan-1-change-1-abc"]
     again = Code.integrate.run(code, params, ctx)
     assert again.data.commit == report.data.commit
+
+
+@boxed
+def test_what_was_killed_once_it_had_integrated_leaves_no_draft_behind(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = decompose(ground, plan="prices").data.items
+    with serving(Model(), monkeypatch):
+        commits = [str(ground.change(item, work=work).data.commit) for item in (0, 1)]
+    code, ctx = Code(ground.inventory), step(ground, "integrate")
+    params = IntegrateParams(repository="shop", work=work, items=(0, 1), drafts=fingerprint(commits)[:16])
+    with monkeypatch.context() as killed:
+        killed.setattr("workers.builtin.code.ground.git.Git.forget", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            Code.integrate.run(code, params, ctx)
+
+    report = Code.integrate.run(code, params, ctx)
+
+    assert report.data.landed == 2
+    assert ground.git().run("for-each-ref", "--format=%(refname)", "refs/heads").split() == [integrated(1)]
 
 
 @boxed

@@ -1,0 +1,55 @@
+"""What a killed process left in the pool is swept by the next one, and what somebody uses is not."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.fleet.ground import Ground
+from workers.builtin.code.ground.git import index_name, index_owner
+from workers.builtin.code.ground.places import sweep_places
+from workers.commands.leftovers import engine
+
+pytestmark = pytest.mark.fleet
+WHO = "from workers.commands.leftovers import engine; print(engine())"
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    ground = Ground(tmp_path)
+    (tmp_path / "pool").mkdir()
+    return ground.entry.pool
+
+
+def left(pool: Path, whose: str, *, seconds: float = 0.0) -> Path:
+    file = pool / index_name(whose)
+    file.write_bytes(b"DIRC")
+    os.utime(file, (time.time() - seconds,) * 2)
+    return file
+
+
+def test_the_owner_of_an_index_stands_in_its_name() -> None:
+    assert index_owner(index_name(engine())) == engine()
+    assert index_owner(f"{index_name(engine())}.lock") == engine()
+
+
+def test_an_index_goes_with_its_process(tmp_path: Path, pool: Path) -> None:
+    said = subprocess.run([sys.executable, "-c", WHO], capture_output=True, text=True, check=True).stdout
+    dead, ours = left(pool, said.strip()), left(pool, engine())
+
+    sweep_places(Ground(tmp_path).entry)
+
+    assert not dead.exists()
+    assert ours.exists()
+
+
+def test_an_index_of_another_container_goes_when_it_is_old(tmp_path: Path, pool: Path) -> None:
+    young, old = left(pool, "pid:[1] 7 8"), left(pool, "pid:[1] 7 8", seconds=3600)
+
+    sweep_places(Ground(tmp_path).entry)
+
+    assert young.exists()
+    assert not old.exists()
