@@ -65,10 +65,12 @@ class Load:
         return found
 
     def _propose(self, plan_id: int) -> None:
-        """Approved at once; one step after the other."""
+        """Approved at once; one step after the other, so that some plan is inside each kind at any time."""
         contracts = {one.action: one for one in self.store.contracts()}
         named = {key: {"name": f"{key}-{plan_id}"} for key in ACTIONS}
-        before = zip(ACTIONS, [(), *((key,) for key in ACTIONS)], strict=False)
+        turn = plan_id % len(ACTIONS)
+        order = [*ACTIONS][turn:] + [*ACTIONS][:turn]
+        before = zip(order, [(), *((key,) for key in order)], strict=False)
         steps = [
             step(key, contracts[ACTIONS[key]], parameters=named[key], depends_on=after)
             for key, after in before
