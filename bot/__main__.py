@@ -138,9 +138,13 @@ def mcp(given: argparse.Namespace, settings: BotSettings) -> int:
     from bot.cli.supervise import PYTHON
 
     if given.act == "pin":
+        if not given.server:
+            raise SignoffError("Please say which: signoff mcp pin NAME, of an [inventory.mcp.NAME].")
         return subprocess.run([*PYTHON, "-m", "workers", "pin", given.server], check=False).returncode  # noqa: S603 # our own module
     if find_spec("mcp") is None:
-        raise SignoffError("This needs the extra: pip install 'signoff[mcp]'.")
+        raise SignoffError(
+            "This needs the package mcp: requirements.lock has it, with its version and hashes."
+        )
     from bot.machines.mcp_stdio import serve as speak
 
     return speak(settings.url, settings.token.get_secret_value())

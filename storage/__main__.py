@@ -142,10 +142,12 @@ def forget(memory: Memory, before: datetime, given: argparse.Namespace) -> int:
 def verify(engine: Engine, plan_id: int) -> int:
     """Check one chain where it lies; what retention removed from it stands in the system's."""
     with snapshot(engine) as c:
-        known = {plan: head for plan, head in heads(c).items() if plan in {0, plan_id}}
+        known, looked = heads(c), {0, plan_id}
         if plan_id not in known:
             raise NotFound(f"There is no plan {plan_id}.")
-        verdict = check(lines(c, plans={0, plan_id}), known)
+        others = {plan: head for plan, head in known.items() if plan not in looked}
+        verdict = check(lines(c, plans=looked), known, since=others)
+    verdict.heads = {plan: head for plan, head in verdict.heads.items() if plan in looked}
     print(f"plan {plan_id} and the system: {verdict}")
     return 1 if verdict.problems else 0
 

@@ -189,7 +189,7 @@ def choose_carrier(name: str, attempts: Attempts, crew: Crew) -> Carrier:
     try:
         from workers.engine.procrastinate_carrier import ProcrastinateCarrier
     except ModuleNotFoundError as error:
-        raise BadConfig(f"Procrastinate is missing ({error}): pip install 'signoff[cluster]'.") from None
+        raise BadConfig(f"Procrastinate is missing ({error}): requirements.lock has it.") from None
     return ProcrastinateCarrier(attempts, crew)
 
 

@@ -99,7 +99,9 @@ def _standing(view: PlanView, now: datetime) -> str:
         return _under_way(view, now)
     return {
         PlanState.planning: "needs an answer" if view.form else "planning",
-        PlanState.proposed: "waiting for approval" + _count(view),
+        PlanState.proposed: "not allowed by policy"
+        if view.demands.denied
+        else "waiting for approval" + _count(view),
         PlanState.stalled: "needs an answer",
         PlanState.done: OUTCOMES.get(view.outcome, view.outcome),
         PlanState.rejected: "rejected",

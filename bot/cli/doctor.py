@@ -6,7 +6,7 @@ import re
 import socket
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -20,6 +20,8 @@ from sqlalchemy.exc import DBAPIError
 
 from bot.cli.sources import ask_workers_doctor, open_to_read
 from bot.config import BotSettings
+from bot.machines import cloud_events, hooks
+from bot.machines.oncall.duty import duties
 from bot.planner.runbooks import book as runbooks
 from bot.process import open_safe, web_client
 from bot.slack.http_mode import PATH
@@ -84,6 +86,8 @@ def examine(settings: BotSettings) -> Iterator[Finding]:
     yield _approvers(config)
     yield from _placeholders(config)
     yield from _second_factors(settings, config)
+    yield from _secrets(config)
+    yield from _anchored(config.audit.anchor(settings.state))
     yield _runbooks(config)
     yield from _database(settings)
     yield from _bot_token(settings)
@@ -129,6 +133,28 @@ def _second_factors(settings: BotSettings, config: SignoffConfig) -> Iterator[Fi
         return
     if safe:
         yield Finding("second factors", "ok", f"the key opens all {len(sealed)} that are enrolled")
+
+
+def _secrets(config: SignoffConfig) -> Iterator[Finding]:
+    """What hooks, listeners and schedules name of the environment: the bot does not start without it."""
+    looks: tuple[Callable[[], object], ...] = (
+        lambda: hooks.secrets_of(config.hooks, os.environ),
+        lambda: cloud_events.secrets_of(config.events, os.environ),
+        lambda: duties(config, os.environ, lambda _: ""),
+    )
+    for look in looks:
+        try:
+            look()
+        except BadConfig as error:
+            yield Finding("secrets", "missing", str(error), "put it into the bot's environment")
+
+
+def _anchored(file: Path) -> Iterator[Finding]:
+    """Where checkpoints go: the bot runs without them, and only its log would tell."""
+    place = file if file.exists() else next(parent for parent in file.absolute().parents if parent.exists())
+    if not os.access(place, os.W_OK if place == file else os.W_OK | os.X_OK):
+        text = f"{file} cannot be written by whoever runs this, so the journal would not be anchored"
+        yield Finding("checkpoints", "note", text, "let [audit] file name a place of the bot's user")
 
 
 def _approvers(config: SignoffConfig) -> Finding:

@@ -5,6 +5,7 @@ import json
 from bot.cli.sources import open_store, open_to_read
 from bot.config import BotSettings
 from storage.config import login
+from storage.database.tables import Call
 from storage.errors import SignoffError
 
 
@@ -21,7 +22,7 @@ def list_calls(settings: BotSettings) -> int:
     found = open_to_read(settings).calls()
     for call in found:
         when = f"{call.at:%Y-%m-%d %H:%M:%S}"
-        print(f"{when}  {call.hook:<16} {call.key}  {call.answer} {call.plan_id or ''}".rstrip())
+        print(f"{when}  {call.hook:<16} {call.key}  {_became(call)}")
     if not found:
         print("No hook has called in the last 30 days.")
     return 0
@@ -30,9 +31,13 @@ def list_calls(settings: BotSettings) -> int:
 def show(settings: BotSettings, key: str) -> int:
     """As it was kept: redacted and bounded."""
     call = open_to_read(settings).call_of(key)
-    print(f"{call.key}\n{call.answer}" + (f", plan {call.plan_id}" if call.plan_id else ""))
+    print(f"{call.key}\n{_became(call)}")
     print(json.dumps(call.body, indent=2, ensure_ascii=False))
     return 0
+
+
+def _became(call: Call) -> str:
+    return f"{call.answer} (plan {call.plan_id})" if call.plan_id else call.answer
 
 
 def replay(settings: BotSettings, key: str) -> int:

@@ -59,7 +59,7 @@ def _outcome(bot: Bot, body: dict[str, Any]) -> Outcome:
     if known is not None and not _again(bot, known, route):
         return Outcome(COUNTED, sounding)
     try:
-        return Outcome("a plan", sounding, wanted=_wanted(bot, body, hook, route))
+        return Outcome("became a plan", sounding, wanted=_wanted(bot, body, hook, route))
     except (Unidentified, Unavailable):
         raise
     except SignoffError as error:

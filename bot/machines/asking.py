@@ -154,6 +154,7 @@ def told(bot: Bot, view: PlanView) -> Status:
     if view.state == PlanState.cancelled and not view.revision:
         return Status(plan=view.id, state="refused", said=view.reason)
     said = standing(view, bot.store.clock())
+    why = view.reason or "; ".join(view.demands.denied if view.state == PlanState.proposed else ())
     steps = tuple(
         StepStatus(
             step=step.spec.id, title=title(view, step.spec), state=step.state,
@@ -163,7 +164,7 @@ def told(bot: Bot, view: PlanView) -> Status:
     )  # fmt: skip
     return Status(
         plan=view.id, state=view.state, outcome=view.outcome, steps=steps, needs=_needs(view),
-        said=f"{said}: {view.reason}" if view.reason else said,
+        said=f"{said}: {why}" if why else said,
         url=permalink(bot.people.home.url, view.channel, view.card),
     )  # fmt: skip
 

@@ -32,6 +32,8 @@ class Client:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
+        if not self.url:
+            raise BadConfig("SIGNOFF_URL is not set: where Signoff is, as in https://signoff.example.com.")
         parts = urlsplit(self.url)
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise BadConfig(f"SIGNOFF_URL={self.url} is no address, as in https://signoff.example.com.")

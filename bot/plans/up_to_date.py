@@ -15,6 +15,7 @@ from storage.contract.capability import Check
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState, StepState
 from storage.errors import BadTime, NotAllowed, SignoffError
+from storage.plans.lifecycle import Terms
 from storage.plans.outdated import RESTING
 from storage.reading.plan_view import PlanView
 
@@ -30,14 +31,23 @@ def compared(bot: Bot, view: PlanView, here: World | None = None) -> tuple[list[
     here = here or world(bot)
     if view.spec is None or not left(view):
         return [], []
-    given = view.needed if view.state == PlanState.proposed else len(view.approved_by)
     broken = "approvals" in view.overrides
     asked = terms(
         view.spec, here.catalogue, here.config, authors=view.authors, now=here.now, machine=view.machine
     )
-    raised = "" if broken else stricter(asked, view, given)
-    raised = raised.replace("this has", "the card says") if view.state == PlanState.proposed else raised
+    raised = "" if broken else _raised(asked, view)
     return [*outdated(view, here), *filter(None, [raised])], ahead(view, here)
+
+
+def _raised(asked: Terms, view: PlanView) -> str:
+    """What policy says now that was not given, or that the card does not say yet; or ""."""
+    if view.state != PlanState.proposed:
+        return stricter(asked, view, len(view.approved_by))
+    if asked.demands.denied and asked.demands.denied == view.demands.denied:
+        return ""
+    if view.demands.denied and not asked.demands.denied:
+        return "the policy allows it now"
+    return stricter(asked, view, view.needed).replace("this has", "the card says")
 
 
 def compare(bot: Bot) -> None:

@@ -110,7 +110,9 @@ def with_a_person(asked: Demands, config: SignoffConfig, authors: Iterable[str])
     plain = Quorum(needed=1, of=config.people.approvers, general=True, why="a machine asks")
     unknown = [name for name in authors if is_handle(name)]
     denied = (
-        f"nobody here knows who {name} is in Slack; [people] in signoff.toml can say" for name in unknown
+        f"nobody here knows who {name} is in Slack; "
+        f"add them to [people.{name.partition(':')[0]}] in signoff.toml, and ask again"
+        for name in unknown
     )
     quorums = asked.quorums or (plain,)
     return asked.model_copy(update={"quorums": quorums, "authors": False, "denied": (*asked.denied, *denied)})

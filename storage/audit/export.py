@@ -98,7 +98,8 @@ def _follows(engine: Engine, known: Heads, path: Path) -> Heads:
     lost = [
         plan for plan in known if now.get(plan) != known[plan] and now.get(plan, START)[0] <= known[plan][0]
     ]
-    if verdict.problems or lost:
+    verdict.problems += [f"plan {plan} does not stand at event {known[plan][0]} any more" for plan in lost]
+    if verdict.problems:
         raise Conflict(f"The journal does not follow from its last checkpoint in {path}.\n{verdict}")
     return now
 

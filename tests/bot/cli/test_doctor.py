@@ -1,5 +1,6 @@
 """The doctor tries what it claims, changes nothing, and tells nobody to overwrite their file."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,35 @@ def test_ids_of_the_example_are_found(home: Path) -> None:
 
     assert "✗ ids: U0123456788, U0123456789 only stand for yours" in ran.stdout
     assert ran.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '[hooks.x]\nkind = "standard"\nsecret_env = ["SIGNOFF_HOOK_X"]\nchannel = "C0OPS"\nowner = "U0BOB"\n'
+        '[[hooks.x.routes]]\nrunbook = "service-status"\n',
+        '[events.x]\nurl = "https://listener.example.com"\nsecret_env = "SIGNOFF_EVENTS_X"\n',
+        '[oncall.x]\nprovider = "pagerduty"\ntoken_env = "SIGNOFF_ONCALL_X"\nschedule = "P1"\n',
+    ],
+)
+def test_a_secret_without_which_the_bot_does_not_start_is_missed(home: Path, entry: str) -> None:
+    (home / "signoff.toml").write_text(CONFIG + entry)
+    (name,) = re.findall(r"SIGNOFF_[A-Z_]+", entry)
+    without, given = (typed(home, "doctor", **{name: secret}).stdout for secret in ("", "a" * 16))
+
+    assert "✗ secrets: [" in without
+    assert name in without
+    assert "secrets" not in given
+
+
+def test_checkpoints_that_could_not_be_written_are_missed(home: Path) -> None:
+    usual = typed(home, "doctor").stdout
+    (home / "a-file").touch()
+    with (home / "signoff.toml").open("a") as config:
+        config.write(f'[audit]\nfile = "{home}/a-file/checkpoints.jsonl"\n')
+
+    assert f"• checkpoints: {home}/a-file/checkpoints.jsonl cannot be written" in typed(home, "doctor").stdout
+    assert "• checkpoints" not in usual
 
 
 def test_a_key_that_does_not_open_what_is_enrolled_is_said(home: Path) -> None:

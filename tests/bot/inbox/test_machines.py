@@ -146,6 +146,13 @@ def test_an_author_elsewhere_whom_nobody_knows_keeps_a_change_from_being_approve
     asks(room, plan=CHANGE, on_behalf_of=["github:octocat"])
 
     assert "github:octocat" in room.view().demands.denied[0]
+    assert "[people.github]" in room.view().demands.denied[0]
+
+
+def test_a_machine_whose_plan_nobody_may_approve_is_told_why(room):
+    found = asks(room, plan=CHANGE, on_behalf_of=["github:octocat"])
+
+    assert found.said.startswith("not allowed by policy: nobody here knows who github:octocat is")
 
 
 def test_an_author_elsewhere_who_is_known_may_not_approve(room):

@@ -65,13 +65,13 @@ SALES = {
 }
 
 
-def made(store: Store, *steps: StepSpec, **fields: Any) -> tuple[Bot, int]:
+def made(store: Store, *steps: StepSpec, config: dict[str, Any] = GIVEN, **fields: Any) -> tuple[Bot, int]:
     """A proposal for tonight, as a bot makes it."""
-    config, plan_id = SignoffConfig.model_validate(GIVEN), ask(store)
+    here, plan_id = SignoffConfig.model_validate(config), ask(store)
     spec = plan_spec(*(steps or (step("s1", DEPLOY, schedule=NIGHT),)), **fields)
-    found = terms(spec, Catalogue(store.contracts()), config, authors=("ANN",), now=store.clock())
+    found = terms(spec, Catalogue(store.contracts()), here, authors=("ANN",), now=store.clock())
     store.propose(plan_id, spec, found, author="planner")
-    return Bot(store, config, Everybody(), lambda trigger, view: None), plan_id
+    return Bot(store, here, Everybody(), lambda trigger, view: None), plan_id
 
 
 def click(bot: Bot, plan_id: int, user: str, action: str = "approve", key: str = "") -> str:
@@ -159,6 +159,20 @@ def test_what_has_changed_since_it_was_proposed_is_on_the_card_and_nobody_approv
     assert "*Out of date:*" in text
     assert '"approve"' not in text
     assert '"action_id": "update"' in text
+
+
+def test_what_policy_refused_is_brought_up_to_date_once_policy_allows_it(lite):
+    never = {"name": "never", "reason": "audit", "when": {"effect": "changes"}, "deny": True}
+    bot, plan_id = made(lite, config=GIVEN | {"policy": {"rules": [never]}})
+    assert "not allowed by policy" in drawn(bot, plan_id)
+    assert "Out of date" not in drawn(bot, plan_id)  # it is as it was, and that is said already
+
+    bot = configured(bot)
+    assert "the policy allows it now" in drawn(bot, plan_id)
+    click(bot, plan_id, "CAROL", "update")
+    click(bot, plan_id, "BOB")
+
+    assert lite.view(plan_id).approved_by == ("BOB",)
 
 
 @pytest.mark.parametrize("since", [name for name in SINCE if name != "no window"])

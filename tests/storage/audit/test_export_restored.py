@@ -66,6 +66,8 @@ def test_what_happened_after_the_copy_is_missed_and_said(
     propose(store)
     checkpoint(store.engine, anchor, clock())
 
-    with pytest.raises(Conflict, match="does not follow from its last checkpoint"):
+    with pytest.raises(Conflict, match="does not follow from its last checkpoint") as said:
         checkpoint(engine, anchor, clock())
+    assert f"plan {plan} does not stand at event {len(store.events(plan))} any more" in str(said.value)
+    assert "every link holds" not in str(said.value)
     engine.dispose()

@@ -14,7 +14,7 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.__main__ import main
+from storage.__main__ import main, verify
 from storage.audit.export import checkpoint, journal, ocsf
 from storage.audit.retention import prune
 from storage.audit.verify import Verdict, check, read_checkpoint, root
@@ -259,6 +259,7 @@ def test_old_events_are_forgotten_and_the_chains_still_hold(store, clock, tmp_pa
     assert "no checkpoint has seen it" in early.problems[0]
     assert judged(store, anchored).problems == []
     assert judged(store, anchored).pruned == length
+    assert [verify(store.engine, plan) for plan in (young, waiting)] == [0, 0]
     tamper(store, "UPDATE event SET actor = 'MALLORY' WHERE plan_id = 0")
     assert judged(store, anchored).problems
 

@@ -16,11 +16,13 @@ from pydantic_core import PydanticUndefined
 
 from storage.config import SignoffConfig
 from tests.support.places import ROOT
+from workers.builtin.code.ground.repository import Entry as Repository
 from workers.builtin.control.command import CommandEntry
 from workers.builtin.data.model import ModelEntry
 from workers.builtin.gitops.entry import GitopsEntry
 from workers.builtin.http.http_check import EndpointEntry
 from workers.builtin.kubernetes.manifests import ServiceEntry
+from workers.builtin.mcp.pinned import Server
 from workers.builtin.shared.http_source import SourceEntry
 from workers.builtin.testing.suites import Suite
 
@@ -28,7 +30,8 @@ PAGE = ROOT / "docs" / "configuration.md"
 WORDS = ROOT / "tests" / "support" / "samples" / "keys.yml"
 INVENTORY: dict[str, type[BaseModel]] = {
     "suites": Suite, "services": ServiceEntry, "commands": CommandEntry, "endpoints": EndpointEntry,
-    "sources": SourceEntry, "gitops": GitopsEntry, "models": ModelEntry,
+    "sources": SourceEntry, "gitops": GitopsEntry, "models": ModelEntry, "mcp": Server,
+    "repositories": Repository,
 }  # fmt: skip
 # Read key by key, by code; the tests look for each of them there.
 PLAIN = {
@@ -93,6 +96,8 @@ def default(field: FieldInfo) -> str:
         return f"`{str(given).lower()}`"
     if given in (None, "", (), {}) or isinstance(given, BaseModel):
         return "–"
+    if isinstance(given, tuple) and (len(given) > 8 or isinstance(given[0], BaseModel)):
+        return "a list of ours"
     if isinstance(given, tuple):
         return "`[" + ", ".join(f'"{one}"' if isinstance(one, str) else str(one) for one in given) + "]`"
     return f"`{given:g}`" if isinstance(given, float) else f"`{given}`"
@@ -125,7 +130,7 @@ def _comment(model: type[BaseModel], name: str) -> str:
     behind = lines[at].partition("  # ")[2]
     before = [line.strip() for line in lines[at - 2 : at]]
     above = before[1].removeprefix("# ") if [line[:2] == "# " for line in before] == [False, True] else ""
-    return behind or above or name.replace("_", " ")
+    return behind or above
 
 
 def _first_line(text: str) -> str:

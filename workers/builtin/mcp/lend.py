@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ class Lent(Worker):
 
     name = "mcp"
     server = ""
+
+    def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        entry = read_entry(Server, "mcp", self.server, self.entry("mcp", self.server))
+        yield f"MCP server {self.server}", partial(reach, self.server, entry)
 
     def call(self, tool: str, params: Params, ctx: Context) -> Report[ToolData]:
         """Start the server, compare the tool with its pin, and call it once."""
@@ -76,6 +81,14 @@ def _action(server: str, name: str, tool: Tool) -> Action:
         leaves=f"{name} of {server} was called",
     )  # fmt: skip
     return facts(run)
+
+
+def reach(server: str, entry: Server) -> None:
+    """Its program and its secrets are there; it is not started."""
+    secrets(entry.secrets_env, f"mcp.{server}")
+    secrets({"MCP_TOKEN": entry.token_env} if entry.token_env else {}, f"mcp.{server}")
+    if entry.command:
+        process.find(entry.command[0], Path("/"), entry.env)
 
 
 def run_child(

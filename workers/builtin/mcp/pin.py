@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.base import Context, Permanent
-from workers.builtin.mcp.lend import Lent, action_name, answer_in, run_child
+from workers.builtin.mcp.lend import Lent, action_name, answer_in, reach, run_child
 from workers.builtin.mcp.pinned import TOOL, Server, digest_of, takes
 from workers.builtin.shared.entries import read_entry
 
@@ -25,6 +25,7 @@ def pinned_lines(server: str, raw: dict[str, Any]) -> list[str]:
 
 
 def tools_of(server: str, entry: Server) -> list[dict[str, Any]]:
+    reach(server, entry)
     with tempfile.TemporaryDirectory() as place:
         ctx = Context(0, "pin", 1, f"pin-{server}", Path(place) / "x", lambda: datetime.now(UTC))
         done, _ = run_child(server, entry, "", None, {}, ctx)

@@ -77,6 +77,21 @@ def test_it_is_called_and_its_answer_reported(pin, tmp_path, monkeypatch):
     assert "the secret is unknown" in report.data.text
 
 
+def test_a_server_that_is_not_installed_is_missed_by_doctor_and_by_who_pins_it(pin):
+    gone = {"command": ["no-such-server"], "environment": "staging"}
+    inventory = {"mcp": {"hostile": gone | {"tools": {"touch": pin["touch"]}}}}
+    registry = load(SignoffConfig.model_validate({"workers": ["mcp-hostile"], "inventory": inventory}))
+    ((name, look),) = [each for worker in registry.workers for each in worker.needs()]
+    ((_, well),) = [each for worker in lent(pin).workers for each in worker.needs()]
+
+    assert name == "MCP server hostile"
+    with pytest.raises(Permanent, match="'no-such-server' is not installed where the workers run"):
+        look()
+    with pytest.raises(Permanent, match="'no-such-server' is not installed where the workers run"):
+        pinned_lines("hostile", gone)
+    well()
+
+
 def test_a_tool_that_has_changed_is_never_called(pin, tmp_path):
     with pytest.raises(Permanent, match="is not the one that was pinned"):
         called(lent(pin, "rug"), tmp_path, tmp_path / "file")

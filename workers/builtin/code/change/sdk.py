@@ -213,7 +213,7 @@ def _bundled() -> Path:
     try:
         import claude_agent_sdk
     except ModuleNotFoundError:
-        raise Permanent("The agents' SDK is not installed: pip install 'signoff[agents]'.") from None
+        raise Permanent("The agents' SDK is not installed: requirements-agents.lock has it.") from None
     found = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
     if not found.is_file():
         raise Permanent("The agents' SDK came without its client for this machine.")
