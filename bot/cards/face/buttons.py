@@ -1,6 +1,6 @@
 """The buttons of a card, by where its plan stands. What each does is for `bot.inbox.clicks` to say."""
 
-from bot.cards.blocks import Block, actions, button, pack, plain
+from bot.cards.blocks import Block, actions, button, menu, pack, plain
 from bot.cards.escalation import undoable, update_button, updating
 from storage.contract.states import PlanState
 from storage.reading.plan_view import PlanView
@@ -17,10 +17,12 @@ CANCELLING = {
 
 
 def buttons(view: PlanView, *, approvable: bool) -> list[Block]:
-    """One row, the likeliest first and Details last: on a phone it takes two."""
+    """One row, the likeliest first, then Details. What follows an end can wait: its rest is behind dots."""
     value = pack(view.id, view.revision, view.digest)
     row = _of_state(view, value, approvable=approvable)
-    return [actions(_name(view), *row, button("Details", "details", value))] if view.spec else []
+    here, rest = (row[:1], row[1:]) if view.state == PlanState.done else (row, [])
+    row = [*here, button("Details", "details", value), *([menu(*rest)] if rest else [])]
+    return [actions(_name(view), *row)] if view.spec else []
 
 
 def _of_state(view: PlanView, value: str, *, approvable: bool) -> list[Block]:
@@ -32,7 +34,7 @@ def _of_state(view: PlanView, value: str, *, approvable: bool) -> list[Block]:
         return [] if view.cancelled_by else _under_way(view, value)
     if view.state == PlanState.done and view.outcome == "succeeded":
         back = [button("Roll Back", "back", value)] if undoable(view) else []
-        return [button("Do It Again", "again", value), *back, button("Save as Runbook", "save", value)]
+        return [*back, button("Do It Again", "again", value), button("Save as Runbook", "save", value)]
     if view.state == PlanState.expired:
         return [button("Ask Again", "again", value)]
     return [button("Try Again", "again", value)] if view.state == PlanState.done else []

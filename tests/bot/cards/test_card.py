@@ -204,7 +204,7 @@ ROWS = {
     PlanState.proposed: ["approve", "edit", "reject", "details"],
     PlanState.approved: ["cancel", "details"],
     PlanState.stalled: ["cancel", "details"],
-    PlanState.done: ["again", "save", "details"],
+    PlanState.done: ["again", "details", "more"],
     PlanState.expired: ["again", "details"],
 }
 
