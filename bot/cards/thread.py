@@ -59,7 +59,7 @@ def message(
     `guides`: there is a planner that understands a person's own words. `site`: for a link to the card.
     """
     drawings: dict[str, Draw] = {
-        "outcome": partial(_outcome, on_call=on_call, guides=guides),
+        "outcome": partial(_outcome, on_call=on_call, guides=guides, answer=answer),
         "question": partial(_question, on_call=on_call),
         "summary": summary,
         "decision": _decision,
@@ -99,7 +99,7 @@ def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
 
 
 def _outcome(
-    view: PlanView, event: Event | None, *, on_call: str, guides: bool
+    view: PlanView, event: Event | None, *, on_call: str, guides: bool, answer: Event | None
 ) -> tuple[list[str], list[Block]]:
     data = event.data if event else {}
     if not view.has(data["step"]):  # of an earlier revision
@@ -110,7 +110,7 @@ def _outcome(
     if event and event.verb == "succeed":
         short = escape(first_clauses(_told(step, data), LINE))
         return [f":white_check_mark: {named(f'*{name}*', short)}{spent(step, short)}"], []
-    if step.state == StepState.succeeded and step.report:  # somebody has done it by hand since
+    if step.state == StepState.succeeded and step.report and _by_hand(answer):
         now = f":white_check_mark: {named(f'*{name}*', escape(clip(step.report.summary, 500)))}"
         return [now, *([] if data.get("asks") else [f"Before: {said}"])], []
     failed = f"*{name} {_failed(step, elsewhere(name, said))}{spent(step, said)}"
@@ -119,6 +119,11 @@ def _outcome(
         return [f"{':raised_hand:' if data.get('asks') else ':x:'} {what}", *advice(step)], []
     more, buttons = asking(view, step, guides)
     return [f"{called(view, on_call)}  {what}", *more], buttons
+
+
+def _by_hand(answer: Event | None) -> bool:
+    """Whether a person's word has made it done; what was tried again tells of that in a line of its own."""
+    return answer is not None and answer.data.get("choice") in {"confirm", "take_over"}
 
 
 def _failed(step: StepView, said: str) -> str:
