@@ -33,6 +33,7 @@ class StepView:
     held_at: tuple[str, str] = ("", "")  # that plan's card: channel and message
     stopped: str = ""  # who stopped it, and why
     choices: tuple[str, ...] = ()  # what a person may answer to its failure
+    opens: datetime | None = None  # the next time that it may run, where it has missed its own
     previous: Mapping[str, Any] = field(
         default_factory=dict
     )  # what was there before it, as its worker recorded
