@@ -165,6 +165,17 @@ def test_who_asks_why_it_failed_hears_all_of_it():
     )
 
 
+def test_a_difference_says_values_in_the_words_of_the_step():
+    fields = {"type": "object", "properties": {name: {"type": "string"} for name in ("strategy", "test_it")}}
+    made = contract("go", parameters=fields, says="*Go* {strategy:blue_green=blue-green}")
+    changes = ("go: strategy blue_green → canary", "go: test_it False → True")
+    view = plan_view(StepView(step("go", made)), revision=2, changes=changes, contracts={("ops", "go"): made})
+
+    shown = "\n".join(body(view, NOW))
+
+    assert "strategy ~blue-green~ → *canary*; step 1: test it ~no~ → *yes*" in shown
+
+
 def test_a_difference_names_steps_by_their_numbers_never_by_what_we_call_them():
     changes = ("save_it: removed", "go: waits for look", "look: waits for nothing")
 
