@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from bot.cards.blocks import clock, escape
+from bot.cards.blocks import clock, escape, moment
 from bot.cards.face.lines import spans, subject, title
 from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import WRONG, reason, wrong
@@ -81,7 +81,12 @@ def _last_change(view: PlanView) -> StepSpec | None:
 
 def _since(view: PlanView) -> str:
     last = _last_end(view)
-    return f" · since {_clock(last, zone_of(view), named=True)}" if last else ""
+    if last is None:
+        return ""
+    zone = zone_of(view)
+    same = local(last, zone or "UTC").date() == local(view.created_at, zone or "UTC").date()
+    day = "" if same or not zone else f"{local(last, zone):%d %b} "  # the message has the day of the request
+    return f" · since {day}{_clock(last, zone, named=True) if zone or same else moment(last)}"
 
 
 def _last_end(view: PlanView) -> datetime | None:

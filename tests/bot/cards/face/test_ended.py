@@ -77,6 +77,17 @@ def test_a_minute_in_which_several_steps_began_is_said_once():
     assert "<!date" not in course(early, same)  # the heading says since when
 
 
+def test_an_end_on_another_day_than_the_request_is_said_with_its_day():
+    night = {"not_before": NOW, "zone": "America/New_York"}
+    timed = step("go", GOES, parameters=GO.parameters, schedule=night)
+    day = 24 * 3600
+
+    assert "· since 18:00 EST" in body(finished(ran(timed, after=0)), NOW)[0]
+    assert "· since 16 Nov 18:00 EST" in body(finished(ran(timed, after=day)), NOW)[0]
+    assert "{date_short_pretty}" not in body(finished(ran()), NOW)[0]
+    assert "{date_short_pretty} {time}" in body(finished(ran(after=day)), NOW)[0]
+
+
 def test_the_wish_that_has_become_true_stands_in_details_alone():
     view = finished(ran(), approved_by=("UBOB",))
 
