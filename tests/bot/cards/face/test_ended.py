@@ -106,6 +106,15 @@ def test_a_wish_of_which_the_heading_says_no_outcome_stays():
     assert WISH in card(finished(ran(LOOK, "up")), NOW)[0]
 
 
+def test_a_plan_that_is_done_but_incomplete_says_which_step_failed_and_not_that_one_did():
+    bad = replace(ran(LOOK, "no answer"), state=StepState.failed)
+    view = replace(finished(bad, ran()), outcome="incomplete", reason="not every step succeeded")
+
+    said = "\n".join(body(view, NOW))
+    assert "Step 1 failed." in said
+    assert "very step" not in said
+
+
 def test_a_cancelled_plan_says_what_of_it_has_happened():
     over = {"state": PlanState.cancelled, "outcome": "", "reason": "not today"}
     begun, untouched = (
