@@ -1,7 +1,8 @@
 """The buttons of a card, by where its plan stands. What each does is for `bot.inbox.clicks` to say."""
 
 from bot.cards.blocks import Block, actions, button, menu, pack, plain
-from bot.cards.escalation import undoable, update_button, updating
+from bot.cards.escalation import update_button, updating
+from bot.planner.edits.way_back import way_back
 from storage.contract.states import PlanState
 from storage.reading.plan_view import PlanView
 
@@ -32,12 +33,19 @@ def _of_state(view: PlanView, value: str, *, approvable: bool) -> list[Block]:
         return [*yes, *renew, button("Edit", "edit", value), button("Reject", "reject", value)]
     if view.state in {PlanState.approved, PlanState.stalled}:
         return [] if view.cancelled_by else _under_way(view, value)
-    if view.state == PlanState.done and view.outcome == "succeeded":
-        back = [button("Roll Back", "back", value)] if undoable(view) else []
-        return [*back, button("Do It Again", "again", value), button("Save as Runbook", "save", value)]
     if view.state == PlanState.expired:
         return [button("Ask Again", "again", value)]
-    return [button("Try Again", "again", value)] if view.state == PlanState.done else []
+    return _afterwards(view, value) if view.state in {PlanState.done, PlanState.cancelled} else []
+
+
+def _afterwards(view: PlanView, value: str) -> list[Block]:
+    """What can be done about what was done; also where only a part of it was."""
+    back = [button("Roll Back", "back", value)] if way_back(view) else []
+    if view.state == PlanState.cancelled:
+        return back
+    if view.outcome != "succeeded":
+        return [*back, button("Try Again", "again", value)]
+    return [*back, button("Do It Again", "again", value), button("Save as Runbook", "save", value)]
 
 
 def _under_way(view: PlanView, value: str) -> list[Block]:
