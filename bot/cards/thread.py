@@ -251,10 +251,13 @@ def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
         return [f":white_check_mark: {actor} approved {_which(view, data)}: {count}"], []
     if event.verb == "approve" and "parts" in data:
         return [f":rotating_light: {actor} used the emergency override: it runs without its approvals."], []
-    asked, why = f"{person(view.requester)}", f"“{escape(str(data.get('reason', '')).strip('“”'))}”"
+    why = f"“{escape(str(data.get('reason', '')).strip('“”'))}”"
+    asked = person(view.requester)
+    whom = "" if event.actor == view.requester else f"; {asked}"
+    runs = f"{whom}{',' if whom else ':'} it runs as planned."
     line = {
-        "approve": f":white_check_mark: {actor} approved {_which(view, data)}; {asked}, it runs as planned.",
-        "reject": f":no_entry: {actor} rejected it; {asked}: {why}",
+        "approve": f":white_check_mark: {actor} approved {_which(view, data)}{runs}",
+        "reject": f":no_entry: {actor} rejected it{whom}: {why}",
         "withdraw": f":leftwards_arrow_with_hook: {_turned_down(event)} {asked}: {why}",
         "expire": f":hourglass: Nobody decided in time, so this proposal expired. {asked}, please ask again.",
         "cancel": f":no_entry: {actor} cancelled it: {why}",

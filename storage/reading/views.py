@@ -243,7 +243,9 @@ def _step_view(
 
 
 def _held(view: StepView, stop: Stop | None) -> StepView:
-    return replace(view, stopped=f"{stop.scope} was stopped by {stop.by}: {stop.reason}") if stop else view
+    if stop is None:
+        return view
+    return replace(view, stopped=f"{stop.scope} was stopped: {stop.reason}", stopped_by=stop.by)
 
 
 def _unborn(step: StepSpec, preview: Preview | None) -> StepView:

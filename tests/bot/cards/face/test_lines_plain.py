@@ -192,3 +192,9 @@ def test_what_is_still_being_checked_names_nobody():
     assert "<@" not in str(blocks)
     assert "S0ONCALL" not in str(blocks)
     assert "'approve'" not in str(blocks)
+
+
+def test_who_has_stopped_a_step_is_named_as_a_person():
+    shown = told(StepView(GO, stopped="everything was stopped: disk trouble", stopped_by="U0CAROL"))
+
+    assert "everything was stopped: disk trouble · by <@U0CAROL>" in shown
