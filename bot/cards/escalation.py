@@ -89,7 +89,8 @@ def left(view: PlanView, step: StepView) -> Iterable[str]:
     """What is true now: what was done, what was not."""
     done = [title(view, s.spec) for s in view.steps if s.state == StepState.succeeded]
     ahead = [title(view, s.spec) for s in view.steps if s.state == StepState.pending]
-    parts = [f"Done: {', '.join(done)}." if done else "Nothing else was done."]
+    nothing = "Nothing else was done." if step.attempt else "Nothing was done."
+    parts = [f"Done: {', '.join(done)}." if done else nothing]
     parts += [f"Not run: {', '.join(ahead)}."] if ahead else []
     parts += [f"It was tried {step.attempt} times."] if step.attempt > 1 else []
     yield escape(clip(" ".join([*parts, "The plan waits for an answer."]), 700))

@@ -197,9 +197,11 @@ def _standing(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
 
 def _moved(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
     """To those who approved it: the time is another one, and they may not be there then."""
-    data, people = event.data if event else {}, " ".join(f"<@{user}>" for user in view.approved_by)
-    name = doer(event.actor) if event else "Somebody"
-    stays = f" {people}, your approval stays; Cancel is on the card." if people else ""
+    data, mover = (event.data, event.actor) if event else ({}, "")
+    people = " ".join(f"<@{user}>" for user in view.approved_by if user != mover)
+    name = doer(mover) if mover else "Somebody"
+    kept = " The approval stays." if view.approved_by else ""
+    stays = f" {people}, your approval stays; Cancel is on the card." if people else kept
     if not view.has(str(data.get("step"))) or "to" not in data:
         return [f":clock2: {name} moved it later.{stays}"], []
     step, to = view.step(data["step"]).spec, datetime.fromisoformat(data["to"])

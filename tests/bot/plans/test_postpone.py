@@ -148,8 +148,11 @@ def test_the_form_says_what_is_wrong_with_a_time(lite):
 def test_the_thread_tells_those_who_approved(lite, clock):
     room = room_with(lite)
     view = moved(room, "the next window")
-    text, _ = message("moved", view, lite.events(view.id)[-1], clock())
+    moving = lite.events(view.id)[-1]
+    text, _ = message("moved", view, moving, clock())
+    own, _ = message("moved", view, moving.model_copy(update={"actor": "BOB"}), clock())
 
+    assert own.endswith("The approval stays.")
     assert text == (
         ":clock2: <@ANN> moved *Deploy a* to Tue 17 Nov 02:00 EST (07:00 UTC). "
         "<@BOB>, your approval stays; Cancel is on the card."
@@ -180,6 +183,7 @@ def test_the_button_of_the_next_window_names_its_time(lite, clock):
 
     assert "'Next Window: Tue 17 Nov 02:00 EST'" in str(blocks)
     assert "*Next Window: Tue 17 Nov 02:00 EST*: moves it" in str(blocks)
+    assert "Nothing was done." in str(blocks)
 
 
 def test_other_time_asks_for_one(lite, clock):
