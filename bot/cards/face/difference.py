@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from bot.cards.blocks import escape
 from bot.cards.face.lines import spans, when, within
-from bot.cards.phrases import REFRESHED
+from bot.cards.phrases import FIELDS, REFRESHED
 from storage.contract.saying import wording
 from storage.contract.spec import PlanSpec, Schedule
 from storage.reading.plan_view import PlanView
@@ -14,6 +14,7 @@ from storage.reading.plan_view import PlanView
 WAITS = "waits for "
 YES = {"True": "yes", "False": "no"}
 CHANGED = 500  # characters of differences; all of them stand in Details
+MEANT = tuple(f": {FIELDS[field]} changed" for field in ("contract", "binding"))  # as a reason says already
 EVER = datetime.min.replace(tzinfo=UTC)
 _ZONED = re.compile(r" \(\d\d:\d\d UTC\)")  # a time in UTC, too: that stands in Details
 
@@ -23,9 +24,11 @@ def changed(view: PlanView) -> list[str]:
     if not view.changes or view.spec is None:
         return []
     author = "The planner" if view.author == "planner" else f"<@{view.author}>"
-    plain = [change.removeprefix(REFRESHED) for change in view.changes]
+    fresh = view.changes[0].startswith(REFRESHED)
+    shown = [change for change in view.changes if not (fresh and change.endswith(MEANT))]
+    plain = [change.removeprefix(REFRESHED) for change in shown]
     told = "; ".join(_difference(change, view, view.spec) for change in within(plain, CHANGED))
-    did = "brought it up to date:" if view.changes[0].startswith(REFRESHED) else "changed"
+    did = "brought it up to date:" if fresh else "changed"
     return [f"{author} *{did}* {told}"]
 
 

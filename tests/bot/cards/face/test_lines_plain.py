@@ -198,3 +198,13 @@ def test_who_has_stopped_a_step_is_named_as_a_person():
     shown = told(StepView(GO, stopped="everything was stopped: disk trouble", stopped_by="U0CAROL"))
 
     assert "everything was stopped: disk trouble · by <@U0CAROL>" in shown
+
+
+def test_what_was_brought_up_to_date_is_said_once():
+    why = "brought up to date: ops.deploy takes or promises something else by now (go)"
+    changes = (why, "go: what its action takes or promises changed", "go: a b → c")
+
+    shown = told(StepView(LOOK), StepView(GO), state=PlanState.proposed, revision=2, changes=changes)
+
+    assert shown.count("takes or promises") == 1
+    assert "→ *c*" in shown
