@@ -9,6 +9,7 @@ from bot.untrusted import clip, legible
 
 Block = dict[str, Any]
 
+MENU = "more"  # the dots behind which buttons stand that can wait
 PREFIX = 16  # characters of the digest that a button carries
 LONGEST = 3000  # characters in one text; what is longer is cut before it is looked at
 WHOLE = 2900  # characters in one section
@@ -87,6 +88,20 @@ def actions(block_id: str, *buttons: Block) -> Block:
 def button(label: str, action_id: str, value: str, style: str = "") -> Block:
     made: Block = {"type": "button", "action_id": action_id, "text": plain(label), "value": value}
     return made | ({"style": style} if style else {})
+
+
+def menu(*buttons: Block) -> Block:
+    """The same buttons behind three dots: a choice names its button, and counts as pressing that."""
+    options = [{"text": one["text"], "value": f"{one['action_id']} {one['value']}"} for one in buttons]
+    return {"type": "overflow", "action_id": MENU, "options": options}
+
+
+def pressed(action: Block) -> tuple[str, str]:
+    """Which button was pressed, and what it carries, of what Slack says of a button or of a menu."""
+    if action["action_id"] != MENU:
+        return action["action_id"], action.get("value", "")
+    name, _, value = (action.get("selected_option") or {}).get("value", "").partition(" ")
+    return name or MENU, value
 
 
 def elements(blocks: list[Block]) -> list[Block]:

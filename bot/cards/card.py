@@ -221,7 +221,8 @@ def _small(view: PlanView) -> list[str]:
     approved = ", ".join(f"<@{user}>" for user in view.approved_by)
     words = f": “{escape(clip(' '.join(view.text.split()), 150))}”" if view.spec else ""
     words = "" if come_true(view) else words  # the heading says so
-    number = f"plan {view.id}" + (f", revision {view.revision}" if view.revision > 1 else "")
+    revised = view.revision > 1 and view.state != PlanState.done  # then nobody decides by it any more
+    number = f"plan {view.id}" + (f", revision {view.revision}" if revised else "")
     given = f"{approved or 'nobody'} approved{overrode(view)}" if approved or view.overrides else ""
     given = given if view.state != PlanState.proposed else ""
     given = given or ("no approval needed" if view.spec and not view.needed else "")

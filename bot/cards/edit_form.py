@@ -11,7 +11,7 @@ from bot.planner.edits.changes import failing, placed, timed, unvalued, valued, 
 from bot.planner.edits.pointing import typed
 from bot.planner.validate import Catalogue
 from bot.untrusted import clip, legible
-from storage.contract.saying import short
+from storage.contract.saying import short, wording
 from storage.contract.spec import FailureAction, PlanSpec, StepSpec, utc
 from storage.errors import Issue
 from storage.reading.plan_view import PlanView
@@ -266,7 +266,7 @@ def _fields(step: StepSpec, catalogue: Catalogue, *, target: bool = True) -> lis
     onto = {name for name in properties if f"{{{name}}}" in contract.target or name in contract.names}
     order = sorted(properties, key=lambda name: (name in onto, name not in required))
     return [
-        _field(step, name, properties[name], [*contract.names.get(name, ())])
+        _field(step, name, properties[name], [*contract.names.get(name, ())], wording(contract, name))
         | {"optional": name not in required}
         for name in order
         if (target or name not in onto)
@@ -275,12 +275,16 @@ def _fields(step: StepSpec, catalogue: Catalogue, *, target: bool = True) -> lis
     ]
 
 
-def _field(step: StepSpec, name: str, schema: dict[str, Any], known: list[str]) -> Block:
+def _field(
+    step: StepSpec, name: str, schema: dict[str, Any], known: list[str], said: dict[str, str]
+) -> Block:
     value, choices = _shown(step.parameters[name]), known or [str(c) for c in schema.get("enum", ())]
     choices = ["true", "false"] if isinstance(step.parameters[name], bool) else choices
     label = plain(clip(str(schema.get("title") or name), 150))
     element = (
-        _choice(choices, value, YES) if value in choices and len(choices) <= 100 else _entry(value, schema)
+        _choice(choices, value, YES | said)
+        if value in choices and len(choices) <= 100
+        else _entry(value, schema)
     )
     return {"type": "input", "block_id": f"param:{step.id}:{name}", "label": label, "element": element}
 

@@ -9,6 +9,7 @@ from bot.cards.forms import modal
 from bot.planner.edits.pointing import typed
 from bot.policy.authorize import mention
 from bot.untrusted import clip, legible
+from storage.config import local
 from storage.contract.capability import Check, Contract
 from storage.contract.spec import PlanSpec, reference
 from storage.contract.states import PlanState, StepState, can_skip
@@ -47,8 +48,16 @@ def called(view: PlanView, on_call: str) -> str:
 def asking(view: PlanView, step: StepView, guides: bool) -> tuple[list[str], list[Block]]:
     """How things stand, what the worker advises, and what each choice does, with its button."""
     offered = choices(step, guides)
-    meant = [f"*{LABELS[choice]}*: {escape(means(view, step, choice))}" for choice in offered]
+    meant = [f"*{label(step, choice)}*: {escape(means(view, step, choice))}" for choice in offered]
     return [*left(view, step), *advice(step)], [section("\n".join(meant)), answers(view, step, offered)]
+
+
+def label(step: StepView, choice: str) -> str:
+    """The words of a button; the next window by its time."""
+    if choice != "next" or step.opens is None:
+        return LABELS[choice]
+    there = local(step.opens, step.spec.schedule.zone)
+    return f"{LABELS[choice]}: {there:%a %d %b %H:%M} {there.tzname()}"
 
 
 def choices(step: StepView, guides: bool) -> list[str]:
@@ -80,7 +89,8 @@ def left(view: PlanView, step: StepView) -> Iterable[str]:
     """What is true now: what was done, what was not."""
     done = [title(view, s.spec) for s in view.steps if s.state == StepState.succeeded]
     ahead = [title(view, s.spec) for s in view.steps if s.state == StepState.pending]
-    parts = [f"Done: {', '.join(done)}." if done else "Nothing else was done."]
+    nothing = "Nothing else was done." if step.attempt else "Nothing was done."
+    parts = [f"Done: {', '.join(done)}." if done else nothing]
     parts += [f"Not run: {', '.join(ahead)}."] if ahead else []
     parts += [f"It was tried {step.attempt} times."] if step.attempt > 1 else []
     yield escape(clip(" ".join([*parts, "The plan waits for an answer."]), 700))
@@ -100,7 +110,7 @@ def advice(step: StepView) -> list[str]:
 
 def answers(view: PlanView, step: StepView, offered: Iterable[str]) -> Block:
     value = pack(view.id, view.revision, view.digest, step.spec.id)
-    made = [button(LABELS[choice], f"answer_{choice}", value) for choice in offered]
+    made = [button(label(step, choice), f"answer_{choice}", value) for choice in offered]
     return actions(f"answer_{step.spec.id}_{step.attempt}", *made)
 
 

@@ -10,7 +10,7 @@ from bot.cards.blocks import Block, actions, beside, button, context, escape, he
 from bot.cards.face.ended import fact_of
 from bot.cards.face.lines import brief, subject
 from bot.cards.forms import modal
-from bot.cards.phrases import doer, openings, standing, wisher
+from bot.cards.phrases import doer, openings, standing, starting, wisher
 from bot.planner.runbooks.book import Runbook
 from bot.planner.runbooks.questions import Form
 from bot.untrusted import clip
@@ -143,7 +143,7 @@ def _comes(view: PlanView, now: datetime) -> bool:
     """Approved, and nothing of it happens before its time."""
     left = [step for step in view.steps if step.state in {StepState.pending, StepState.running}]
     later = [step for step in left if step.state == StepState.pending and (step.not_before or now) > now]
-    busy = any(step.state == StepState.running for step in left)
+    busy = starting(view, now) or any(step.state == StepState.running for step in left)
     return view.state == PlanState.approved and bool(later) and not busy
 
 

@@ -132,10 +132,19 @@ def _under_way(view: PlanView, now: datetime) -> str:
     running = [number for number, step in enumerate(steps, 1) if step.state == StepState.running]
     if running:
         return f"running step {running[0]} of {len(steps)}" if len(steps) > 1 else "running"
+    if starting(view, now):
+        return "under way" if any(step.attempt for step in steps) else "approved"
     ahead = [step for step in steps if step.state == StepState.pending and _waits_for_time(step, now)]
     if ahead and ahead[0].not_before:
         return f"waits until {spoken(ahead[0].not_before, ahead[0].spec.schedule.zone)}"
     return "approved"
+
+
+def starting(view: PlanView, now: datetime) -> bool:
+    """Whether something may start at once: between two steps it does not wait for the time of a later one."""
+    over = {step.spec.id for step in view.steps if step.state in {StepState.succeeded, StepState.skipped}}
+    return any(not waiting(step, now) and over.issuperset(step.spec.depends_on)
+               for step in view.steps if step.state == StepState.pending)  # fmt: skip
 
 
 def _waits_for_time(step: StepView, now: datetime) -> bool:

@@ -8,7 +8,7 @@ from bot.cards.face.lines import subject, title
 from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import why
 from bot.cards.face.running import asking, counted, listed
-from bot.cards.phrases import OUTCOMES, first_clauses, lasting, overrode, placeless, spent, wisher
+from bot.cards.phrases import OUTCOMES, SOON, first_clauses, lasting, overrode, placeless, spent, wisher
 from bot.cards.save_form import save_button
 from bot.planner.decision import progress
 from bot.planner.review.closing import told
@@ -109,4 +109,4 @@ def _outcome(view: PlanView) -> str:
     work = busy(spans)
     whole = (max(end for _, end in spans) - min(start for start, _ in spans)).total_seconds()
     waited = f" ({lasting(whole)} with waiting)" if whole > 2 * work + 5 else ""
-    return f"{ended} in {lasting(work)}{waited}"
+    return f"{ended} in {lasting(work)}{waited}" if work >= SOON else ended

@@ -59,7 +59,7 @@ def message(
     `guides`: there is a planner that understands a person's own words. `site`: for a link to the card.
     """
     drawings: dict[str, Draw] = {
-        "outcome": partial(_outcome, on_call=on_call, guides=guides),
+        "outcome": partial(_outcome, on_call=on_call, guides=guides, answer=answer),
         "question": partial(_question, on_call=on_call),
         "summary": summary,
         "decision": _decision,
@@ -99,7 +99,7 @@ def notice(kind: str, text: str, user: str) -> tuple[str, list[Block]]:
 
 
 def _outcome(
-    view: PlanView, event: Event | None, *, on_call: str, guides: bool
+    view: PlanView, event: Event | None, *, on_call: str, guides: bool, answer: Event | None
 ) -> tuple[list[str], list[Block]]:
     data = event.data if event else {}
     if not view.has(data["step"]):  # of an earlier revision
@@ -110,7 +110,7 @@ def _outcome(
     if event and event.verb == "succeed":
         short = escape(first_clauses(_told(step, data), LINE))
         return [f":white_check_mark: {named(f'*{name}*', short)}{spent(step, short)}"], []
-    if step.state == StepState.succeeded and step.report:  # somebody has done it by hand since
+    if step.state == StepState.succeeded and step.report and _by_hand(answer):
         now = f":white_check_mark: {named(f'*{name}*', escape(clip(step.report.summary, 500)))}"
         return [now, *([] if data.get("asks") else [f"Before: {said}"])], []
     failed = f"*{name} {_failed(step, elsewhere(name, said))}{spent(step, said)}"
@@ -119,6 +119,11 @@ def _outcome(
         return [f"{':raised_hand:' if data.get('asks') else ':x:'} {what}", *advice(step)], []
     more, buttons = asking(view, step, guides)
     return [f"{called(view, on_call)}  {what}", *more], buttons
+
+
+def _by_hand(answer: Event | None) -> bool:
+    """Whether a person's word has made it done; what was tried again tells of that in a line of its own."""
+    return answer is not None and answer.data.get("choice") in {"confirm", "take_over"}
 
 
 def _failed(step: StepView, said: str) -> str:
@@ -192,9 +197,11 @@ def _standing(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
 
 def _moved(view: PlanView, event: Event | None) -> tuple[list[str], list[Block]]:
     """To those who approved it: the time is another one, and they may not be there then."""
-    data, people = event.data if event else {}, " ".join(f"<@{user}>" for user in view.approved_by)
-    name = doer(event.actor) if event else "Somebody"
-    stays = f" {people}, your approval stays; Cancel is on the card." if people else ""
+    data, mover = (event.data, event.actor) if event else ({}, "")
+    people = " ".join(f"<@{user}>" for user in view.approved_by if user != mover)
+    name = doer(mover) if mover else "Somebody"
+    kept = " The approval stays." if view.approved_by else ""
+    stays = f" {people}, your approval stays; Cancel is on the card." if people else kept
     if not view.has(str(data.get("step"))) or "to" not in data:
         return [f":clock2: {name} moved it later.{stays}"], []
     step, to = view.step(data["step"]).spec, datetime.fromisoformat(data["to"])
@@ -246,10 +253,13 @@ def _decision(view: PlanView, event: Event | None) -> tuple[list[str], list[Bloc
         return [f":white_check_mark: {actor} approved {_which(view, data)}: {count}"], []
     if event.verb == "approve" and "parts" in data:
         return [f":rotating_light: {actor} used the emergency override: it runs without its approvals."], []
-    asked, why = f"{person(view.requester)}", f"“{escape(str(data.get('reason', '')).strip('“”'))}”"
+    why = f"“{escape(str(data.get('reason', '')).strip('“”'))}”"
+    asked = person(view.requester)
+    whom = "" if event.actor == view.requester else f"; {asked}"
+    runs = f"{whom}{',' if whom else ':'} it runs as planned."
     line = {
-        "approve": f":white_check_mark: {actor} approved {_which(view, data)}; {asked}, it runs as planned.",
-        "reject": f":no_entry: {actor} rejected it; {asked}: {why}",
+        "approve": f":white_check_mark: {actor} approved {_which(view, data)}{runs}",
+        "reject": f":no_entry: {actor} rejected it{whom}: {why}",
         "withdraw": f":leftwards_arrow_with_hook: {_turned_down(event)} {asked}: {why}",
         "expire": f":hourglass: Nobody decided in time, so this proposal expired. {asked}, please ask again.",
         "cancel": f":no_entry: {actor} cancelled it: {why}",

@@ -52,6 +52,12 @@ def _end(view: PlanView, since: Any) -> bool:
     return bool(ends) and max(ends) >= since
 
 
+def _all(bot: Bot, user: str) -> str:
+    """The newest, however they stand."""
+    planned = [view for view in bot.store.recent(50) if view.planned]
+    return _list(bot, bot.visible(user, planned)[:MOST], "The newest plans:", "There are no plans yet.")
+
+
 def _approvers(bot: Bot, user: str) -> str:
     people = " or ".join(map(mention, bot.config.people.approvers)) or "nobody"
     rules = [rule for rule in bot.config.policy.rules if rule.require]
@@ -90,6 +96,7 @@ ANSWERS: dict[str, Answer] = {
     "running": _running,
     "mine": _mine,
     "lately": _lately,
+    "all": _all,
     "approvers": _approvers,
     "joke": _joke,
     "reminder": _reminder,

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 from bot.context import Bot
 from bot.planner import planning
+from bot.planner.edits.way_back import way_back
 from bot.planner.grounding.follow_ups import FollowUp, follow_up, same_for, scaled
 from bot.planner.grounding.names import environment, named
 from bot.planner.runbooks.book import NoPlan, Planned
-from bot.plans.once_more import said_again, way_back
+from bot.plans.once_more import said_again
 from bot.plans.thought import grounding
 from bot.plans.thought.looking import look
 from storage.contract.capability import Contract

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain, islice
 
@@ -59,6 +60,16 @@ def openings(bot: Bot, view: PlanView, step: StepView) -> list[tuple[datetime, d
     found = ((start, start + length if length is not None else None) for start in _starts(bot, step))
     good = ((start, end) for start, end in found if start > now and _may(bot, view, step, start))
     return [*islice(good, OFFERED)]
+
+
+def opening(bot: Bot, view: PlanView) -> PlanView:
+    """The plan with the next time of what has missed its own, for the button that moves it there."""
+
+    def told(step: StepView) -> StepView:
+        found = openings(bot, view, step) if "next" in step.choices else []
+        return replace(step, opens=found[0][0]) if found else step
+
+    return replace(view, steps=tuple(map(told, view.steps)))
 
 
 def _may(bot: Bot, view: PlanView, step: StepView, start: datetime) -> bool:
@@ -140,8 +151,17 @@ def _outside(bot: Bot, before: StepSpec, after: StepSpec) -> str:
     windows = _windows(bot, before)
     if not windows or any(_inside(window, after) for window in windows):
         return ""
-    names = [name for name, window in bot.config.windows.items() if window in windows]
-    return f"It was approved for a window, and no window is open then. There is: {', '.join(names)}."
+    names = ", ".join(name for name, window in bot.config.windows.items() if window in windows)
+    when_ = after.schedule
+    if when_.not_after and any(_inside(window, _begun(after)) for window in windows):
+        until = spoken(when_.not_after, when_.zone)
+        return f"It keeps its length, until {until} then, and that goes past the end of its window ({names})."
+    return f"It was approved for a window, and no window is open then. There is: {names}."
+
+
+def _begun(step: StepSpec) -> StepSpec:
+    """The same, if it took no time."""
+    return step.model_copy(update={"schedule": step.schedule.model_copy(update={"not_after": None})})
 
 
 def _windows(bot: Bot, step: StepSpec) -> list[Window]:

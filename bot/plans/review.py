@@ -95,8 +95,9 @@ def carry_out(bot: Bot, view: PlanView, look: int, decision: Decision, ruling: R
         suggested = f"{decision.reason} The planner would {decision.verb}: {'; '.join(ruling.changes)}"
         decision = decision.model_copy(update={"verb": "ask", "reason": suggested})
     changes = [f"{decision.verb}: {decision.reason}"] if ruling.spec else []
-    # Where nothing was tried, the failed step's own message has said it all.
-    calm = decision.verb == "ask" and decision.source == "rules" and decision.step and not view.tried
+    # Where nothing was tried by itself, the failed step's own message has said it all.
+    alone = {*view.tried} <= {"ask", "continue"}
+    calm = decision.verb == "ask" and decision.source == "rules" and decision.step and alone
     quiet = bool(calm) or decision.verb == "continue"
     bot.store.decide(view.id, look, record(view, decision), spec=ruling.spec, changes=changes, quiet=quiet)
 

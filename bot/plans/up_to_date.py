@@ -9,6 +9,7 @@ from bot.planner.prepare import fill, schedule_anew
 from bot.planner.validate import validate
 from bot.plans.amend import bereft
 from bot.plans.permits import stricter
+from bot.plans.postpone import opening
 from bot.policy.authorize import terms
 from bot.policy.outdated import World, ahead, left, outdated, untimely
 from storage.contract.capability import Check
@@ -59,11 +60,11 @@ def compare(bot: Bot) -> None:
 
 
 def fresh(bot: Bot, view: PlanView) -> PlanView:
-    """The plan as its card shall show it: held against what it rests on at this moment."""
+    """The plan as people shall see it: held against what it rests on, and against the clock, now."""
     if view.state not in RESTING:
         return view
     why, before = compared(bot, view)
-    return replace(view, outdated=(*why,), ahead=(*before,))
+    return replace(opening(bot, view), outdated=(*why,), ahead=(*before,))
 
 
 def demand_up_to_date(bot: Bot, view: PlanView, user: str) -> None:

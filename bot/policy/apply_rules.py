@@ -182,8 +182,10 @@ def _fact(step: StepSpec, catalogue: Catalogue, config: SignoffConfig, now: date
         return Fact(step, False, place, target, "low", "drafts something, and spends money", at, drafts=True)
     if not contract.changes:
         return Fact(step, False, place, target, "low", "nothing is changed", at)
-    what = target.replace(":", " ") or f"something by {step.worker}.{step.action}"
-    where = "" if place in what.split("/")[0].split() else f" in {place or 'an unnamed environment'}"
+    kind, _, name = target.partition(":")
+    named = f"{kind} {name.removeprefix(f'{place}/')}".strip()
+    what = named or f"something by {step.worker}.{step.action}"
+    where = "" if place in what.split() else f" in {place or 'an unnamed environment'}"
     risk = "high" if place in config.policy.production or not place else "medium"
     return Fact(step, True, place, target, risk, f"changes {what}{where}", at)
 

@@ -10,6 +10,7 @@ from slack_bolt import Ack, App, BoltResponse
 from slack_bolt.authorization import AuthorizeResult
 from slack_sdk import WebClient
 
+from bot.cards.blocks import pressed
 from bot.context import Bot
 from bot.inbox.forms import next_form, on_submitted
 from bot.slack.payloads import Malformed, demand_words
@@ -151,18 +152,19 @@ def _shortcut(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]] | None:
 
 def _click(body: dict[str, Any]) -> tuple[str, str, dict[str, Any]]:
     action, user = body["actions"][0], body["user"]["id"]
+    name, value = pressed(action)
     message, view, place = body.get("message", {}), body.get("view", {}), body.get("container") or {}
     facts = {
-        "user": user, "action": action["action_id"],
+        "user": user, "action": name,
         "channel": body.get("channel", {}).get("id", "") or view.get("private_metadata", ""),
         "home": view.get("type") == "home", "alone": bool(place.get("is_ephemeral")),
         "place": message.get("ts", "") if _agrees(body, place, message) else "",
-        "value": action.get("value", ""), "trigger": body.get("trigger_id", ""),
+        "value": value, "trigger": body.get("trigger_id", ""),
         "thread": message.get("thread_ts", "") if message.get("thread_ts") != message.get("ts") else "",
     }  # fmt: skip
     when = action.get("action_ts") or body.get("trigger_id", "")
     surface = message.get("ts") or view.get("id", "")
-    return f"click:{user}:{surface}:{action['action_id']}:{when}", "click", facts
+    return f"click:{user}:{surface}:{name}:{when}", "click", facts
 
 
 def _agrees(body: dict[str, Any], place: dict[str, Any], message: dict[str, Any]) -> bool:

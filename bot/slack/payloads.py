@@ -73,9 +73,14 @@ class FilledView(View):
     state: State
 
 
+class Option(Shape):
+    value: str = ""
+
+
 class Action(Shape):
     action_id: str
     value: str = ""
+    selected_option: Option | None = None
     action_ts: str = ""
 
 

@@ -130,8 +130,9 @@ class PlanMessages:
         for key, path in attachments(message.kind, view, event):
             self.store.attach(key, plan_id=view.id, channel=message.channel, text=path)
         answer = self.store.answer_to(view.id, message.step, message.seq) if message.step else None
+        seen = self.fresh(view) if message.kind == "outcome" and view.state == PlanState.stalled else view
         text, blocks = thread_message(
-            message.kind, view, event, self.store.clock(), answer=answer, on_call=self.on_call,
+            message.kind, seen, event, self.store.clock(), answer=answer, on_call=self.on_call,
             guides=self.guides, site=self.site,
         )  # fmt: skip
         if simply(message):  # the words alone, and the buttons

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
 from bot.times.windows import next_opening, next_window, passed_over
-from bot.times.zones import AMBIGUOUS, CITIES, PLACES, ZONES, check_letters, instant, spoken
+from bot.times.zones import AMBIGUOUS, CITIES, PLACES, ZONES, check_letters, instant
 from storage.config import Overrun, Window, local
 from storage.contract.rules import DAYS
 from storage.errors import BadTime
@@ -97,7 +97,8 @@ def resolve(
             f"“in 20 minutes”, or a window: {', '.join(windows) or 'none is configured'}."
         )
     if start <= now:
-        raise BadTime(f"“{said}” lies in the past ({spoken(start, zone)}).")
+        there = local(start, zone)
+        raise BadTime(f"“{said}” lies in the past: {there:%a %d %b %Y %H:%M} {there.tzname()}.")
     for moment in ranged or (start,):
         check_letters(letters, moment)
     return When(start, end, zone, said)

@@ -149,6 +149,13 @@ def outcome(contract: Contract | None, step: StepSpec) -> str:
     return _filled(contract.model_copy(update={"says": contract.leaves}), step, NONE, plain, unmarked)[0]
 
 
+def wording(contract: Contract | None, name: str) -> dict[str, str]:
+    """The words that an action's template has for some values of this parameter."""
+    made = parts(contract.says) if contract and not _broken(contract.says) else ()
+    slots = (piece for part in made for piece in part.pieces if isinstance(piece, Slot))
+    return {value: words for slot in slots if slot.name == name for value, words in slot.words}
+
+
 def value_words(value: JsonValue) -> str:
     """A value for people: yes and no, where a reference comes from, and JSON for what has parts."""
     if found := reference(value):

@@ -5,12 +5,13 @@ from sqlmodel import col
 
 from storage.contract.report import AnyReport, asks
 from storage.contract.spec import PlanSpec
-from storage.contract.states import DECLINED, SEEN, PlanState, StepState, can_skip, undo_order, waits
+from storage.contract.states import DECLINED, SEEN, PlanState, StepState, can_skip, undo_order
 from storage.database.tables import Plan, Step
 from storage.errors import Conflict, NotAllowed
 from storage.journal.words import report_hash
 from storage.memory import Memory
 from storage.settling.frames import facts_of
+from storage.settling.questions import unanswered
 from storage.settling.settle import roll_back, settle_plans, skip_pending
 from storage.transaction import Transaction
 
@@ -29,7 +30,7 @@ def answer(memory: Memory, plan_id: int, key: str, choice: str, *, user: str) ->
             whole[choice](t, plan, user)
             return
         steps = t.steps(plan)
-        step = next((s for s in steps if s.key == key and waits(s.state, s.choice)), None)
+        step = next((s for s in unanswered(steps) if s.key == key), None)
         if step is None:
             raise Conflict(f"Step {key} is not waiting for an answer.")
         choose(t, t.spec(plan), steps, step, choice, user)

@@ -5,11 +5,12 @@ from typing import Any
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport, asks
 from storage.contract.spec import PlanSpec, holds
-from storage.contract.states import PlanState, StepState
+from storage.contract.states import PlanState
 from storage.database.tables import Plan, Step
 from storage.errors import Conflict
 from storage.journal.words import report_hash
 from storage.memory import Memory
+from storage.settling.questions import unanswered
 from storage.settling.settle import settle_plans
 from storage.transaction import Transaction
 
@@ -39,8 +40,8 @@ def _left(t: Transaction, plan: Plan, key: str) -> Step:
     """The failed step that waits for an answer."""
     if plan.state != PlanState.stalled:
         raise Conflict(t.why_not(plan.id, "taking over"))
-    found = next((s for s in t.steps(plan) if s.key == key), None)
-    if found is None or found.state != StepState.failed or asks(found.report):
+    found = next((s for s in unanswered(t.steps(plan)) if s.key == key), None)
+    if found is None or asks(found.report):
         raise Conflict(f"Step {key} is not waiting for somebody to take it over.")
     return found
 

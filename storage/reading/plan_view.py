@@ -31,8 +31,10 @@ class StepView:
     withheld: str = ""  # why the bot gives it no permit
     held_by: int = 0  # the plan that holds its target
     held_at: tuple[str, str] = ("", "")  # that plan's card: channel and message
-    stopped: str = ""  # who stopped it, and why
+    stopped: str = ""  # what was stopped, and why
+    stopped_by: str = ""
     choices: tuple[str, ...] = ()  # what a person may answer to its failure
+    opens: datetime | None = None  # the next time that it may run, where it has missed its own
     previous: Mapping[str, Any] = field(
         default_factory=dict
     )  # what was there before it, as its worker recorded

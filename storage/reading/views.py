@@ -35,7 +35,7 @@ from storage.database.tables import (
 from storage.memory import Memory
 from storage.plans.carry_over import earlier, standing
 from storage.reading.plan_view import AlarmView, PlanView, StepView
-from storage.settling.questions import missed
+from storage.settling.questions import missed, unanswered
 from storage.settling.starting import covers
 from storage.transaction import Transaction
 
@@ -213,7 +213,7 @@ def _step_views(t: Transaction, plan: Plan, revision: Revision, spec: PlanSpec) 
     shown = {card.plan_id: (card.channel, card.ts) for card in cards}
     stops = {step.key: _stopped(t, step) for step in steps if step.state == StepState.pending}
     stalled = plan.state == PlanState.stalled
-    asking = {s.key for s in steps if waits(s.state, s.choice)} if stalled else set()
+    asking = {s.key for s in unanswered(steps)} if stalled else set()
     views = (_step_view(step, spec, held, steps, asking, t.clock()) for step in steps)
     if plan.outdated:
         views = (replace(view, choices=_updatable(view.choices)) for view in views)
@@ -243,7 +243,9 @@ def _step_view(
 
 
 def _held(view: StepView, stop: Stop | None) -> StepView:
-    return replace(view, stopped=f"{stop.scope} was stopped by {stop.by}: {stop.reason}") if stop else view
+    if stop is None:
+        return view
+    return replace(view, stopped=f"{stop.scope} was stopped: {stop.reason}", stopped_by=stop.by)
 
 
 def _unborn(step: StepSpec, preview: Preview | None) -> StepView:

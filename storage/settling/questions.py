@@ -1,10 +1,12 @@
 """Questions that failed steps have left open, until a person answers, or a step that stands in."""
 
+from collections.abc import Sequence
+
 from sqlmodel import col
 
 from storage.contract.spec import Mandate, PlanSpec, read_spec
 from storage.contract.stand_in import answered
-from storage.contract.states import StepState
+from storage.contract.states import StepState, waits
 from storage.database.tables import Revision, Step
 from storage.transaction import Transaction
 
@@ -18,6 +20,12 @@ def missed(step: Step) -> bool:
     late = step.start_by is not None and step.ended_at is not None and step.ended_at > step.start_by
     unstarted = str((step.report or {}).get("summary", "")).startswith(UNSTARTED)
     return step.state == StepState.failed and not step.undo and late and unstarted
+
+
+def unanswered(steps: Sequence[Step]) -> list[Step]:
+    """The failed steps that may still be answered; once something is undone, only those that undo."""
+    back = any(step.undo for step in steps)
+    return [step for step in steps if waits(StepState(step.state), step.choice) and step.undo == back]
 
 
 def unmet(t: Transaction, plan_id: int, since: int, mandate: Mandate, spec: PlanSpec) -> list[Step]:

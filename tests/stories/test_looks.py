@@ -167,7 +167,7 @@ def test_every_state_is_drawn_well(browser: Browser, slack: LocalSlack, state: s
     assert wide <= 390
 
 
-@pytest.mark.parametrize(("state", "desktop", "phone"), [("proposed", 320, 420), ("done", 200, 242)])
+@pytest.mark.parametrize(("state", "desktop", "phone"), [("proposed", 320, 420), ("done", 200, 200)])
 @pytest.mark.parametrize("size", SIZES)
 def test_a_card_is_read_and_decided_without_scrolling(
     browser: Browser, slack: LocalSlack, size: str, state: str, desktop: int, phone: int

@@ -152,7 +152,7 @@ def test_a_button_of_an_old_revision_is_refused_with_a_sentence(small: World) ->
     old = small.carol.button("approve")
     small.bob.clicks("edit")
     small.bob.fills({"param:deploy:strategy": "rolling"})
-    small.ann.sees("strategy ~blue_green~ → *rolling*")
+    small.ann.sees("strategy ~blue-green~ → *rolling*")
 
     small.carol.clicks(old)
 

@@ -6,12 +6,15 @@ from datetime import UTC, datetime
 
 from bot.cards.blocks import escape
 from bot.cards.face.lines import spans, when, within
-from bot.cards.phrases import REFRESHED
+from bot.cards.phrases import FIELDS, REFRESHED
+from storage.contract.saying import wording
 from storage.contract.spec import PlanSpec, Schedule
 from storage.reading.plan_view import PlanView
 
 WAITS = "waits for "
+YES = {"True": "yes", "False": "no"}
 CHANGED = 500  # characters of differences; all of them stand in Details
+MEANT = tuple(f": {FIELDS[field]} changed" for field in ("contract", "binding"))  # as a reason says already
 EVER = datetime.min.replace(tzinfo=UTC)
 _ZONED = re.compile(r" \(\d\d:\d\d UTC\)")  # a time in UTC, too: that stands in Details
 
@@ -21,13 +24,15 @@ def changed(view: PlanView) -> list[str]:
     if not view.changes or view.spec is None:
         return []
     author = "The planner" if view.author == "planner" else f"<@{view.author}>"
-    plain = [change.removeprefix(REFRESHED) for change in view.changes]
-    told = "; ".join(_difference(change, view.spec) for change in within(plain, CHANGED))
-    did = "brought it up to date:" if view.changes[0].startswith(REFRESHED) else "changed"
+    fresh = view.changes[0].startswith(REFRESHED)
+    shown = [change for change in view.changes if not (fresh and change.endswith(MEANT))]
+    plain = [change.removeprefix(REFRESHED) for change in shown]
+    told = "; ".join(_difference(change, view, view.spec) for change in within(plain, CHANGED))
+    did = "brought it up to date:" if fresh else "changed"
     return [f"{author} *{did}* {told}"]
 
 
-def _difference(change: str, spec: PlanSpec) -> str:
+def _difference(change: str, view: PlanView, spec: PlanSpec) -> str:
     """As people point at it: by the number of its step, where it has one."""
     key, _, rest = change.partition(": ")
     known = {step.id: number for number, step in enumerate(spec.steps)}
@@ -36,7 +41,9 @@ def _difference(change: str, spec: PlanSpec) -> str:
     if rest.startswith(WAITS):
         return f"step {known[key] + 1}: {_turn(rest.removeprefix(WAITS), known)}"
     before, arrow, after = _ZONED.sub("", rest).rpartition(" → ")
-    said = f"{_struck(before, spec, known[key])} → *{escape(after)}*" if arrow else escape(rest)
+    words = YES | wording(view.contract(spec.steps[known[key]]), before.partition(" ")[0])
+    was, is_ = _struck(before, spec, known[key], words), escape(words.get(after, after))
+    said = f"{was} → *{is_}*" if arrow else escape(rest)
     return f"step {known[key] + 1}: {said}"
 
 
@@ -46,7 +53,7 @@ def _turn(after: str, known: Mapping[str, int]) -> str:
     return f"now after *{spans(numbers)}*" if numbers else "now *first*"
 
 
-def _struck(before: str, spec: PlanSpec, number: int) -> str:
+def _struck(before: str, spec: PlanSpec, number: int, words: Mapping[str, str]) -> str:
     """What was: its name stays, its value is struck; without a time of its own a step came in its turn."""
     if before == "at once":
         untimed = spec.steps[number].model_copy(update={"schedule": Schedule()})
@@ -54,4 +61,4 @@ def _struck(before: str, spec: PlanSpec, number: int) -> str:
         turn = when(spec.model_copy(update={"steps": steps}), number, EVER) or f"after {number}"
         return f"~{escape(turn)}~"
     name, _, value = before.rpartition(" ") if before.count(" ") == 1 else ("", "", before)
-    return f"{escape(name)} ~{escape(value)}~".strip()
+    return f"{escape(name.replace('_', ' '))} ~{escape(words.get(value, value))}~".strip()

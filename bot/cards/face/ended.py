@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from bot.cards.blocks import clock, escape
+from bot.cards.blocks import clock, escape, moment
 from bot.cards.face.lines import spans, subject, title
 from bot.cards.face.once import elsewhere
 from bot.cards.face.reasons import WRONG, reason, wrong
 from bot.cards.face.running import SIGNS, asking, counted, sign_of, stands
-from bot.cards.phrases import OUTCOMES, first_clauses, lasting, spent, standing
+from bot.cards.phrases import OUTCOMES, TIMED, first_clauses, lasting, spent, standing
 from bot.untrusted import clip
 from storage.config import local
 from storage.contract.saying import outcome
@@ -19,8 +19,11 @@ from storage.reading.plan_view import PlanView, StepView
 
 STEPS = 4  # told one by one
 TOLD = 45  # characters of what each reported
+SHORT = 75  # characters of all that went well: two lines on a phone
+MINUTE = timedelta(minutes=1)
 ADVICE = 3
 BESIDES = re.compile(r" \([^()]*\)")
+SECONDS = re.compile(rf" {TIMED.pattern}")
 
 
 def ended(view: PlanView, now: datetime) -> list[str]:
@@ -78,7 +81,12 @@ def _last_change(view: PlanView) -> StepSpec | None:
 
 def _since(view: PlanView) -> str:
     last = _last_end(view)
-    return f" · since {_clock(last, zone_of(view), named=True)}" if last else ""
+    if last is None:
+        return ""
+    zone = zone_of(view)
+    same = local(last, zone or "UTC").date() == local(view.created_at, zone or "UTC").date()
+    day = "" if same or not zone else f"{local(last, zone):%d %b} "  # the message has the day of the request
+    return f" · since {day}{_clock(last, zone, named=True) if zone or same else moment(last)}"
 
 
 def _last_end(view: PlanView) -> datetime | None:
@@ -119,10 +127,13 @@ def _not_run(view: PlanView) -> list[str]:
 
 def _one_by_one(view: PlanView, steps: Sequence[StepView]) -> Iterator[str]:
     """Each step, with its minute unless the one before it began in the same, or the heading says it."""
-    minute = _minute(_last_end(view)) if view.outcome == "succeeded" else None
+    good = view.outcome == "succeeded"
+    minute = _minute(_last_end(view)) if good else None
     for step in steps:
         began = _minute(step.started_at)
-        yield _told(view, step, at=began if began != minute else None)
+        at = began if began != minute else None
+        short = good and len(steps) > 1
+        yield _in_short(view, step, SHORT // len(steps), at=at) if short else _told(view, step, at=at)
         minute = began
 
 
@@ -132,15 +143,28 @@ def _minute(at: datetime | None) -> datetime | None:
 
 def _told(view: PlanView, step: StepView, *, at: datetime | None) -> str:
     """When, what it reports (a report says what it is about), and how long that took."""
-    when = f"{_clock(at, zone_of(view))} " if at else ""
-    said = _reported(view, step) if step.report else title(view, step.spec)
-    return f"{when}{escape(_unsaid(view, step.spec, said))}{spent(step, said)}"
+    said = _reported(view, step)
+    return f"{_when(view, at)}{escape(said)}{spent(step, said)}"
+
+
+def _in_short(view: PlanView, step: StepView, room: int, *, at: datetime | None) -> str:
+    """The same without seconds, and without particulars that have no room: the thread has them."""
+    said = SECONDS.sub("", _reported(view, step))
+    said = said if len(said) <= room else said.partition(": ")[0]
+    return f"{_when(view, at)}{escape(said)}{spent(step, said) if (step.took or MINUTE) > MINUTE else ''}"
+
+
+def _when(view: PlanView, at: datetime | None) -> str:
+    return f"{_clock(at, zone_of(view))} " if at else ""
 
 
 def _reported(view: PlanView, step: StepView) -> str:
     """The main thing; what stands in brackets of a step that went well, the thread says."""
+    if not step.report:
+        return _unsaid(view, step.spec, title(view, step.spec))
     said = stands(step, view.created_at)
-    return first_clauses(BESIDES.sub("", said) if step.state == StepState.succeeded else said, TOLD)
+    said = BESIDES.sub("", said) if step.state == StepState.succeeded else said
+    return _unsaid(view, step.spec, first_clauses(said, TOLD))
 
 
 def _unsaid(view: PlanView, step: StepSpec, said: str) -> str:

@@ -7,7 +7,7 @@ from storage.contract.states import StepState
 from storage.reading.plan_view import PlanView, StepView
 
 # What a state or a step's own line says anyway.
-BARE = re.compile(r"(step \S+ failed|rolled back|nobody decided in time)\.?", re.I)
+BARE = re.compile(r"(step \S+ failed|rolled back|nobody decided in time|not every step succeeded)\.?", re.I)
 WRONG = {StepState.failed, StepState.unknown}
 
 

@@ -8,7 +8,7 @@ from bot.cards.blocks import escape
 from bot.cards.face.lines import brief, subject, title
 from bot.cards.face.once import named
 from bot.cards.face.reasons import reason
-from bot.cards.phrases import first_clauses, lasting, placeless, standing, untold, waiting
+from bot.cards.phrases import doer, first_clauses, lasting, placeless, standing, untold, waiting
 from bot.untrusted import clip
 from storage.config import local
 from storage.contract.grouping import LINES
@@ -119,7 +119,8 @@ def step_line(view: PlanView, number: int, step: StepView, now: datetime) -> str
     sign = sign_of(step)
     name, told = escape(clip(title(view, step.spec), 200)), stands(step, now)
     told = first_clauses(told, GONE_WELL) if step.state == StepState.succeeded else told
-    return f"{sign}  {number}.  {named(name, escape(told))}{_times(step, told)}"
+    by = f" · by {doer(step.stopped_by)}" if step.stopped else ""
+    return f"{sign}  {number}.  {named(name, escape(told))}{by}{_times(step, told)}"
 
 
 def sign_of(step: StepView) -> str:

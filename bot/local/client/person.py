@@ -133,6 +133,20 @@ class Person:
             confirm=confirm,
         )
 
+    def chooses(self, label: str, *, message: str = "") -> Delivery:
+        """Choose what stands behind the dots of a message, by its words."""
+
+        def look(state: Json) -> tuple[Button, str] | None:
+            for body in _visible(state, self.id):
+                found = fields.option(body.get("blocks", []), label)
+                if found and message in ("", body["ts"]):
+                    block, menu, value = found
+                    return Button(body["ts"], body["channel"], block["block_id"], menu), value
+            return None
+
+        button, value = self.workspace.wait(look, f"{label} behind the dots")
+        return self.clicks(button, value=value)
+
     def view(self) -> Json:
         """The modal in front of this person, waited for."""
 

@@ -29,6 +29,15 @@ def find(blocks: list[Json], action_id: str, block_id: str | None = None) -> tup
     return None
 
 
+def option(blocks: list[Json], label: str) -> tuple[Json, Json, str] | None:
+    """What a menu behind dots offers in these words: the block, the menu, the value."""
+    for block, element in elements(blocks):
+        for offered in element["options"] if element["type"] == "overflow" else ():
+            if offered["text"]["text"] == label:
+                return block, element, offered["value"]
+    return None
+
+
 def state_values(blocks: list[Json], typed: Json) -> Json:
     """`state.values`: what was typed, by block id, over what the elements held at first."""
     values: Json = {}

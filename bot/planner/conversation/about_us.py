@@ -26,6 +26,7 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
         r"who (?:can|may|must|is allowed to|needs to) approve(?: (?:things|plans|here|changes))?",
         r"who are the approvers",
     ),
+    "all": (r"(?:(?:what(?:'s| is) )?(?:the |your )?)?status|any (?:news|updates?)",),
     "joke": (r"(?:tell|know|give)(?: me| us)?(?: a| another| any)? jokes?|do you know (?:a|any) jokes?",),
     "reminder": (r"remind (?:me|us)(?: .*)?|set (?:a|me a) reminder(?: .*)?",),
     "help": (

@@ -35,6 +35,7 @@ def opening(text: str) -> Opening:
     word, rest = split_word(text)
     if not word:
         return Opening("word", "help")
+    word = "show" if word == "status" and NUMBERED.match(rest) else word
     if is_own_word(word, rest):
         return Opening("word", word, rest)
     if meant := meant_word(word, rest):

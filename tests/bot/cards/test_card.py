@@ -204,7 +204,7 @@ ROWS = {
     PlanState.proposed: ["approve", "edit", "reject", "details"],
     PlanState.approved: ["cancel", "details"],
     PlanState.stalled: ["cancel", "details"],
-    PlanState.done: ["again", "save", "details"],
+    PlanState.done: ["again", "details", "more"],
     PlanState.expired: ["again", "details"],
 }
 
@@ -221,6 +221,23 @@ def test_a_plan_that_failed_is_tried_again_and_makes_no_runbook():
     view = plan_view(state=PlanState.done, outcome="failed")
 
     assert buttons(card(view, NOW)[1]) == ["again", "details"]
+
+
+@pytest.mark.parametrize(
+    ("state", "outcome", "row"),
+    [
+        (PlanState.done, "succeeded", ["back", "details", "more"]),
+        (PlanState.done, "failed", ["back", "details", "more"]),
+        (PlanState.cancelled, "", ["back", "details"]),
+    ],
+)
+def test_what_was_done_can_be_rolled_back_however_the_plan_ended(state, outcome, row):
+    done = StepView(step("s1", DEPLOYS, parameters={"service": "a", "version": "v2"}), changes=True,
+                    state=StepState.succeeded, previous={"version": "v1"})  # fmt: skip
+    unknown = replace(done, previous={})
+
+    assert buttons(card(plan_view(done, state=state, outcome=outcome), NOW)[1]) == row
+    assert "back" not in buttons(card(plan_view(unknown, state=state, outcome=outcome), NOW)[1])
 
 
 def test_words_alone_can_decide_nothing_and_say_where_to():

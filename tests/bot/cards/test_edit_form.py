@@ -57,6 +57,13 @@ def test_the_first_screen_has_what_people_come_for_and_at_most_eight_fields(room
     ]
 
 
+def test_a_choice_is_named_as_the_card_names_it(room):
+    options = fields(room)["param:deploy:strategy"]["options"]
+
+    assert [o["text"]["text"] for o in options] == ["rolling", "blue-green", "canary"]
+    assert [o["value"] for o in options] == ["rolling", "blue_green", "canary"]
+
+
 def test_another_step_comes_next_with_what_was_changed_before(room):
     assert room.fills("ANN", {"param:deploy:strategy": "canary", "next": "2"}) == {}
     assert room.view().revision == 1, "nothing is made on the way"

@@ -175,6 +175,18 @@ def test_a_step_that_a_person_took_over_counts_as_done_with_their_words_on_recor
     assert claim(room.store, view.id, "go") is not None
 
 
+def test_a_failure_that_was_tried_again_stays_what_it_was_and_the_success_has_its_own_line(room):
+    plan_id = room.view().id
+    room.clicks("BOB", "answer_retry", "save")
+    room.store.succeed(take(room.store, plan_id, "save"), AnyReport.ok("saved", {"failed": 0}), actor="w1")
+
+    said, buttons = told(room)
+    assert said.startswith(":x: *Back up a failed:* disk full")
+    assert "<@BOB> chose *Try Again*" in said
+    assert "saved" not in said
+    assert buttons == []
+
+
 def test_what_is_answered_cannot_be_taken_over(room):
     room.clicks("BOB", "answer_take_over", "save")
     room.clicks("CAROL", "answer_abort", "save")

@@ -60,7 +60,8 @@ def at(state: StepState, hours: float | None = None, key: str = "s1") -> StepVie
     [
         ([at(StepState.pending, 8)], "Coming up"),
         ([at(StepState.succeeded, -1), at(StepState.pending, 8, "s2")], "Coming up"),
-        ([at(StepState.pending, 8), at(StepState.pending, key="s2")], "Coming up"),
+        ([at(StepState.pending, 8), StepView(step("s2", depends_on=("s1",)))], "Coming up"),
+        ([at(StepState.pending, 8), at(StepState.pending, key="s2")], "Running"),
         ([at(StepState.pending)], "Running"),
         ([at(StepState.pending, 0)], "Running"),
         ([at(StepState.pending, -1)], "Running"),

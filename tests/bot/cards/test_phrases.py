@@ -1,5 +1,6 @@
 """The words of a card: how a plan stands, how long, when, and what an edit changed."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +11,9 @@ from storage.contract.states import PlanState, StepState
 from storage.reading.plan_view import StepView
 from tests.support.fakes import NOW, plan_spec, step, undo
 from tests.support.samples.cards import plan_view
+
+NEXT = StepView(step("s2"))
+LATER = StepView(step("s3", depends_on=("s2",)), not_before=NOW + timedelta(hours=1))
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,10 @@ from tests.support.samples.cards import plan_view
             (StepView(step("s1"), not_before=NOW + timedelta(hours=1)),),
             "waits until Mon 16 Nov 00:00 UTC",
         ),
+        ((StepView(step("s1"), state=StepState.succeeded, attempt=1), NEXT, LATER), "under way"),
+        ((NEXT, LATER), "approved"),
+        ((StepView(step("s1")), replace(NEXT, held_by=7), LATER), "approved"),
+        ((replace(NEXT, state=StepState.succeeded, attempt=1), LATER), "waits until Mon 16 Nov 00:00 UTC"),
     ],
 )
 def test_an_approved_plan_says_what_it_is_doing(steps, words):

@@ -17,6 +17,13 @@ def test_what_worked_can_be_saved_and_what_did_not_planned_again(outcome, offere
     assert buttons(blocks) == offered
 
 
+def test_what_took_no_time_worth_a_word_names_none():
+    seen = StepView(step("go"), state=StepState.failed, started_at=NOW, ended_at=NOW)
+    view = plan_view(seen, state=PlanState.done, outcome="failed")
+
+    assert ": failed ·" in message("summary", view, happening("finish"), NOW)[0]
+
+
 def test_the_place_of_an_only_step_is_said_once():
     made = contract("go", parameters={"type": "object", "properties": {"service": {"type": "string"}}},
                     says="*Restart* {service} on production")  # fmt: skip

@@ -27,6 +27,15 @@ def test_a_failure_that_was_answered_offers_nothing():
     assert buttons(blocks) == []
 
 
+@pytest.mark.parametrize("verb", ["approve", "reject"])
+def test_who_decides_their_own_wish_is_not_told_of_it(verb):
+    other = plan_view(state=PlanState.rejected)
+    mine = replace(other, requester=happening(verb).actor)
+    told = [message("decision", view, happening(verb, reason="late"), NOW)[0] for view in (other, mine)]
+
+    assert [text.count("<@") for text in told] == [2, 1]
+
+
 @pytest.mark.parametrize(
     ("state", "probing", "offered"),
     [

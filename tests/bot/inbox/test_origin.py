@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.cards.blocks import pack
+from bot.cards.blocks import MENU, button, menu, pack
 from bot.inbox.dispatch import PATIENCE, handle_all
 from bot.inbox.forms import on_submitted
 from bot.inbox.origin import FOREIGN, GONE
@@ -43,6 +43,14 @@ def click(room: Room, user: str = "BOB", action: str = "approve", **more: Any) -
     return full
 
 
+def choice(room: Room, action: str, **more: Any) -> dict[str, Any]:
+    """What Slack sends when a button of ours is chosen that stands behind the dots."""
+    body = click(room, action=action, **more)
+    made = menu(button("x", action, body["actions"][0]["value"]))
+    chosen = {"action_id": MENU, "type": "overflow", "selected_option": made["options"][0]}
+    return body | {"actions": [chosen | {"action_ts": "300.9"}]}
+
+
 def container(**parts: Any) -> dict[str, Any]:
     here = {"type": "message", "channel_id": "C1", "message_ts": CARD, "is_ephemeral": False}
     return {"container": here | parts}
@@ -61,6 +69,41 @@ def test_a_click_on_the_card_counts(room):
     deliver(room, click(room))
 
     assert room.view().state == "approved"
+
+
+def test_what_is_chosen_behind_the_dots_counts_as_its_button(room):
+    deliver(room, choice(room, "approve"))
+
+    assert (room.view().state, room.view().approved_by) == ("approved", ("BOB",))
+
+
+@pytest.mark.parametrize("more", [{"team": {"id": "T2"}}, {"message": {"ts": "100.9"}}], ids=str)
+def test_what_is_chosen_behind_the_dots_of_another_place_decides_nothing_and_is_on_record(room, more):
+    deliver(room, choice(room, "approve", **more))
+
+    assert room.view().state == "proposed"
+    assert [event.data["verb"] for plan in (0, 1) for event in refusals(room, plan)] == ["approve"]
+
+
+def test_what_is_chosen_for_another_digest_approves_nothing(room):
+    body = choice(room, "approve")
+    chosen = body["actions"][0]["selected_option"]
+    chosen["value"] = chosen["value"].replace(room.view().digest[:4], "0000")
+    deliver(room, body)
+
+    assert room.view().state == "proposed"
+
+
+@pytest.mark.parametrize(
+    "option", [None, {}, {"value": ""}, {"value": "approve"}, {"value": " x y"}], ids=str
+)
+def test_a_choice_that_is_none_of_ours_is_answered_and_on_record(room, option):
+    body = choice(room, "approve")
+    body["actions"][0]["selected_option"] = option
+    deliver(room, body)
+
+    assert room.whispers("BOB") == [GONE]
+    assert [event.data["stale"] for event in refusals(room, 0)] == [True]
 
 
 @pytest.mark.parametrize("marks", ELSEWHERE, ids=str)

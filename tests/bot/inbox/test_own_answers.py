@@ -33,6 +33,9 @@ def room(lite):
         ("BOB", "anything for me to approve?", "1 wait for you:"),
         ("EVE", "what's waiting for me", "Nothing waits for you."),
         ("BOB", "what's running?", "Nothing runs."),
+        ("EVE", "status", "The newest plans:"),
+        ("EVE", "what's the status?", "The newest plans:"),
+        ("EVE", "status 1", "*1: Check a*"),
         ("ANN", "my plans", "Yours, newest first:"),
         ("EVE", "show me my plans please", "You have asked for no plan yet."),
         ("EVE", "who can approve?", "In general <@BOB> or <@CAROL>."),
@@ -64,10 +67,18 @@ def test_who_may_not_look_is_told_nothing(room):
 
 
 @pytest.mark.parametrize(
-    "words", ["back up auth_prod", "what is running on production?", "deploy my plans", "who"]
+    "words",
+    [
+        "back up auth_prod",
+        "what is running on production?",
+        "deploy my plans",
+        "who",
+        "status of auth-service",
+    ],
 )
 def test_a_wish_is_not_mistaken_for_a_question_about_us(room, words):
     answer = asks(room, "ANN", words)
 
     assert "Yours, newest" not in answer
     assert "Nothing runs" not in answer
+    assert "The newest" not in answer

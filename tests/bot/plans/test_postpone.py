@@ -9,6 +9,7 @@ from bot.cards.card import card
 from bot.cards.thread import message
 from bot.plans.permits import permit
 from bot.plans.postpone import openings, postpone, waiting
+from bot.plans.up_to_date import fresh
 from storage.config import SignoffConfig
 from storage.contract.states import PlanState, StepState
 from storage.errors import BadTime, Conflict, NotAllowed
@@ -90,7 +91,7 @@ def test_who_may_not_change_the_plan_does_not_move_it(lite, user):
         ("tonight at 1am", "only a later time keeps the approval"),
         ("now", "only a later time keeps the approval"),
         ("tomorrow 14:00", "no window is open then"),
-        ("tomorrow night at 3am", "no window is open then"),
+        ("tomorrow night at 3am", "goes past the end of its window"),
         ("2026-11-26 02:00", "too long after the approval"),
     ],
 )
@@ -147,8 +148,11 @@ def test_the_form_says_what_is_wrong_with_a_time(lite):
 def test_the_thread_tells_those_who_approved(lite, clock):
     room = room_with(lite)
     view = moved(room, "the next window")
-    text, _ = message("moved", view, lite.events(view.id)[-1], clock())
+    moving = lite.events(view.id)[-1]
+    text, _ = message("moved", view, moving, clock())
+    own, _ = message("moved", view, moving.model_copy(update={"actor": "BOB"}), clock())
 
+    assert own.endswith("The approval stays.")
     assert text == (
         ":clock2: <@ANN> moved *Deploy a* to Tue 17 Nov 02:00 EST (07:00 UTC). "
         "<@BOB>, your approval stays; Cancel is on the card."
@@ -168,6 +172,18 @@ def test_a_missed_window_offers_the_next_one(lite, clock):
     assert (after.state, starts(after)) == (PlanState.approved, TONIGHT + DAY)
     assert after.step("deploy").state == StepState.pending
     assert "Moved to Tue 17 Nov 02:00 EST" in room.whispers("BOB")[-1]
+
+
+def test_the_button_of_the_next_window_names_its_time(lite, clock):
+    room = room_with(lite)
+    clock.now = TONIGHT + timedelta(hours=3)
+    lite.miss()
+    stalled = fresh(room.bot, room.view())
+    _, blocks = message("outcome", stalled, lite.events(stalled.id)[-2], clock())
+
+    assert "'Next Window: Tue 17 Nov 02:00 EST'" in str(blocks)
+    assert "*Next Window: Tue 17 Nov 02:00 EST*: moves it" in str(blocks)
+    assert "Nothing was done." in str(blocks)
 
 
 def test_other_time_asks_for_one(lite, clock):

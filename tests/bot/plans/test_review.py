@@ -69,6 +69,17 @@ def test_what_may_pass_by_itself_is_tried_again_with_backoff_and_then_a_person_i
     assert {"retry", "skip", "abort"} <= {*view.step("look").choices}
 
 
+def test_a_person_is_asked_once_for_each_failure_that_nothing_was_tried_for(lite):
+    plan_id = approved(lite, LOOK)
+    for _ in range(2):
+        broke(lite, plan_id, "look", kind="permanent")
+        think(bot(lite))
+        lite.answer(plan_id, "look", "retry", user="ANN")
+
+    assert decided(lite, plan_id) == ["ask", "ask"]
+    assert messages(lite, "review") == []
+
+
 def test_a_retry_that_works_is_no_persons_matter(lite):
     plan_id = approved(lite, LOOK)
     broke(lite, plan_id, "look")

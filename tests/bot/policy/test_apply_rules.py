@@ -153,6 +153,22 @@ def test_without_rules_the_risk_decides_and_reads_ask_nobody():
     assert needs(asked(approvals={"high": 2})) == [(2, ())]
 
 
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [("service:{environment}/{service}", "service a in production"), ("service:{service}", "service a in"),
+     ("", "something by ops.ship in production"), ("environment:{environment}", "environment production")],
+)  # fmt: skip
+def test_why_it_is_risky_names_what_is_changed_as_people_do(target, said):
+    text = {"type": "string"}
+    fields = {"type": "object", "properties": {"service": text, "environment": text}}
+    ship = contract("ship", target=target, parameters=fields)
+    one = step("s1", ship, parameters={"service": "a", "environment": "production"})
+    found = terms(plan_spec(one), Catalogue([ship]), config(), authors=("ANN",), now=NOW)
+
+    assert found.reasons[0].startswith(f"changes {said}")
+    assert "/" not in found.reasons[0]
+
+
 def test_several_requires_add_up_to_the_strictest():
     found = asked(
         {"require": {"approvals": 2, "within_hours": 8}},

@@ -45,6 +45,20 @@ def test_an_undo_cannot_be_skipped(store):
         store.answer(plan_id, "undo-two", "skip", user="BOB")
 
 
+@pytest.mark.parametrize("choice", ["retry", "rollback", "abort"])
+def test_what_is_being_rolled_back_is_not_asked_about_once_more(store, choice):
+    plan_id = rollback_plan(store)
+    fail(store, plan_id, "undo-two")
+    view = store.view(plan_id)
+
+    assert (view.step("two").state, view.step("two").choices) == ("failed", ())
+    assert view.step("undo-two").choices == ("retry", "take_over", "abort")
+    with pytest.raises(Conflict, match="not waiting"):
+        store.answer(plan_id, "two", choice, user="BOB")
+    with pytest.raises(Conflict, match="not waiting"):
+        store.take_over(plan_id, "two", user="BOB", text="did it", data={})
+
+
 def test_retry_runs_it_again(store):
     plan_id = failed_plan(store)
     store.answer(plan_id, "s1", "retry", user="ANN")

@@ -132,7 +132,7 @@ SAID = [
     Row(55, "T", "skip the backup", "nod", "without *backup*; step 2: now after *1*"),
     Row(55, "T", "no backup please", "nod", "Left out: back up auth_prod; deploy auth-service relied on it"),
     Row(56, "T", "put the backup back", "private", "I did not get “backup back”", then="without"),
-    Row(57, "T", "use canary instead", "nod", "strategy ~blue_green~ → *canary*"),
+    Row(57, "T", "use canary instead", "nod", "strategy ~blue-green~ → *canary*"),
     Row(57, "T", "2.1.8 instead", "nod", "version ~v2.1.4~ → *v2.1.8*"),
     Row(58, "T", "run the tests twice", "private", "[Edit]"),
     Row(59, "T", "do the tests last", "nod", "relied on it"),  # with what it costs

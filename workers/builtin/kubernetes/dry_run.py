@@ -39,7 +39,9 @@ def move(move: Move, live: Live) -> Preview:
 def verdicts(deploy: Deploy, live: Live) -> tuple[str, ...]:
     """What the card says of it. The cluster has tried it on: what it would refuse never gets here."""
     over = ("!takes over from others",) if live.plain else ()
-    return (f"{deploy.wanted(live)} pods change", *over)
+    same = live.serving is not None and image_of(live.serving) == deploy.image
+    again = (f"!{live.version} runs there already",) if same else ()
+    return (*again, f"{deploy.wanted(live)} pods change", *over)
 
 
 def headline(move: Move, live: Live) -> str:

@@ -24,7 +24,7 @@ const DRAWN = {
   "✅": ["check", "good boxed"], "✔️": ["check", "good"], "❌": ["cross", "bad"], "⚠️": ["warn", "warn"], "⚠": ["warn", "warn"],
   "🚨": ["warn", "bad"], "⛔": ["stop", "bad"], "🚫": ["stop", "bad"], "🛑": ["stop", "bad"], "⏳": ["clock", ""], "⌛": ["clock", ""],
   "⏰": ["clock", ""], "🕐": ["clock", ""], "🕑": ["clock", ""], "🔒": ["lock", ""], "⏸️": ["pause", ""], "👀": ["eye", ""], "🔄": ["turn", ""], "🔁": ["turn", ""],
-  "✋": ["hand", "warn"], "➖": ["dash", ""],
+  "✋": ["hand", "warn"], "➖": ["dash", ""], "🔖": ["mark", ""], "❄️": ["flake", ""],
 };
 const SIGN = new RegExp(`(${Object.keys(DRAWN).join("|")})`);
 

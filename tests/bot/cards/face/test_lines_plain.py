@@ -165,6 +165,17 @@ def test_who_asks_why_it_failed_hears_all_of_it():
     )
 
 
+def test_a_difference_says_values_in_the_words_of_the_step():
+    fields = {"type": "object", "properties": {name: {"type": "string"} for name in ("strategy", "test_it")}}
+    made = contract("go", parameters=fields, says="*Go* {strategy:blue_green=blue-green}")
+    changes = ("go: strategy blue_green → canary", "go: test_it False → True")
+    view = plan_view(StepView(step("go", made)), revision=2, changes=changes, contracts={("ops", "go"): made})
+
+    shown = "\n".join(body(view, NOW))
+
+    assert "strategy ~blue-green~ → *canary*; step 1: test it ~no~ → *yes*" in shown
+
+
 def test_a_difference_names_steps_by_their_numbers_never_by_what_we_call_them():
     changes = ("save_it: removed", "go: waits for look", "look: waits for nothing")
 
@@ -181,3 +192,19 @@ def test_what_is_still_being_checked_names_nobody():
     assert "<@" not in str(blocks)
     assert "S0ONCALL" not in str(blocks)
     assert "'approve'" not in str(blocks)
+
+
+def test_who_has_stopped_a_step_is_named_as_a_person():
+    shown = told(StepView(GO, stopped="everything was stopped: disk trouble", stopped_by="U0CAROL"))
+
+    assert "everything was stopped: disk trouble · by <@U0CAROL>" in shown
+
+
+def test_what_was_brought_up_to_date_is_said_once():
+    why = "brought up to date: ops.deploy takes or promises something else by now (go)"
+    changes = (why, "go: what its action takes or promises changed", "go: a b → c")
+
+    shown = told(StepView(LOOK), StepView(GO), state=PlanState.proposed, revision=2, changes=changes)
+
+    assert shown.count("takes or promises") == 1
+    assert "→ *c*" in shown

@@ -58,7 +58,7 @@ def test_a_menu_of_a_message_says_what_was_chosen_and_holds_nothing(bot: Bot, an
     bot.client.chat_postMessage(
         channel="C0OPS", text="done", blocks=[{"type": "actions", "elements": [menu]}]
     )
-    ann.clicks("more", value="save")
+    ann.chooses("Save as Runbook")
 
     (click,) = bot.sent("block_actions")
     assert click["actions"][0]["selected_option"] == option

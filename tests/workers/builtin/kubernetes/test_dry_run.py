@@ -39,6 +39,15 @@ def test_the_preview_of_a_deploy_shows_the_way_and_what_changes_and_changes_noth
     assert site.sizes() == {"blue": 2}
 
 
+def test_a_version_that_runs_there_already_is_said_so(site: Site) -> None:
+    site.deploy("v1.0.0")
+
+    assert site.preview("deploy_service", version="v1.0.0").found == (
+        "!v1.0.0 runs there already", "2 pods change",
+    )  # fmt: skip
+    assert site.preview("deploy_service", version="v1.1.0").found == ("2 pods change",)
+
+
 def test_the_basis_stays_while_only_status_moves_and_moves_when_the_service_does(site: Site) -> None:
     site.deploy("v1.0.0")
 
