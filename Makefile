@@ -32,7 +32,7 @@ check: $(VENV)/.installed-dev
 # Stories wait for processes, and these compute: one more at once than there are cores; with twice as many, patience ends.
 JOBS ?= $(shell echo $$((1 + $$(getconf _NPROCESSORS_ONLN))))
 test: check
-	$(BIN)/pytest -n $(JOBS) --dist loadfile $(ARGS)
+	$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # What failed, once more and alone; the first that fails again ends it, and nothing that failed is no success.
 again: $(VENV)/.installed-dev
