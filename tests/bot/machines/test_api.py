@@ -102,7 +102,9 @@ def test_what_cannot_be_used_is_said_with_its_place_and_leaves_no_row(doors, roo
 def test_an_ask_without_a_key_is_refused(doors):
     for key in ("", "a b", "x" * 201):
         status, found = asked(doors, {"plan": READ}, key=key)
-        assert (status, found["problems"][0]["path"]) == (422, "key")
+        (problem,) = found["problems"]
+        assert (status, problem["code"], problem["path"]) == (422, "no_key", "Idempotency-Key")
+        assert problem["message"].startswith("The header Idempotency-Key needs a word")
 
 
 def test_the_same_key_for_something_else_is_a_conflict(doors):
