@@ -161,10 +161,10 @@ def test_requests_as_people_say_them_are_understood():
 
 @pytest.mark.language
 def test_later_sets_that_were_labelled_before_their_first_run_stay_understood():
-    """At their first runs 263 of 297, 113 of 127 and, of a sample here, 742 of 789 were right."""
+    """Right at their first runs: 1118 of 1213; of four later sets 309/338, 190/207, 141/164 and 89/97."""
     found = json.loads(evaluation.on_file(SAMPLES.with_name("fresh.jsonl"), as_json=True, floor=0.95)[0])
 
-    assert (found["cases"], found["forbidden"], found["wrong_automatic"]) == (690, 0, 0)
+    assert (found["cases"], found["forbidden"], found["wrong_automatic"]) == (1476, 0, 0)
     assert found["right"] >= 0.95 * found["cases"]
 
 
