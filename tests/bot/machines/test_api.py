@@ -133,11 +133,12 @@ def test_too_much_at_once_is_refused(doors):
     assert asked(doors, b" " * (LARGEST + 1))[0] == 413
 
 
-def test_who_knocks_too_often_is_told_when_to_come_again(doors):
-    found = [doors.call("GET", f"{PLANS}/1")[0] for _ in range(70)]
+def test_who_knocks_too_often_is_told_when_to_come_again(room, monkeypatch):
+    monkeypatch.setattr(opening, "Limits", partial(Limits, burst=3, rate=0.001))  # on any machine
+    with open_doors(room.bot, new_token(room.store)) as doors:
+        found = [doors.call("GET", f"{PLANS}/1")[0] for _ in range(4)]
 
-    assert found[0] == 404
-    assert 429 in found
+    assert found == [404, 404, 404, 429]
 
 
 def test_a_hundred_equal_asks_from_ten_threads_are_one_plan(room, monkeypatch):
