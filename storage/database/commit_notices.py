@@ -39,7 +39,7 @@ LIVELY: dict[str, Any] = {
     "keepalives_count": 3, "tcp_user_timeout": 15_000,
 }  # fmt: skip
 POLL = 0.03
-ALONE = 0.01  # the same where one thread of a process listens: to look takes it 20 microseconds
+ALONE = 0.01  # the same where one thread of a process listens for others, while the process itself rests
 logger = logging.getLogger(__name__)
 
 
@@ -112,10 +112,10 @@ def _ending(connection: Any) -> Iterator[None]:
 
 
 class Bell:
-    """Rings when this process has committed to SQLite: its listeners look at once."""
+    """Rings when this process has committed to SQLite: whoever listens to that, too, looks at once."""
 
     def __init__(self, engine: Engine) -> None:
-        self.rung, self._ringing = 0, threading.Condition()
+        self.rung, self.rang_at, self._ringing = 0, 0.0, threading.Condition()
         self._commit = engine.dialect.do_commit
         engine.update_execution_options(bell=self)
         event.listen(engine, "commit", _mark)
@@ -127,12 +127,16 @@ class Bell:
             if self.rung == heard:
                 self._ringing.wait(seconds)
 
+    def pause(self) -> None:
+        """Between two looks for what others commit: a longer one while this process has work anyhow."""
+        time.sleep(POLL if time.monotonic() - self.rang_at < POLL else ALONE)
+
     def _do_commit(self, connection: Any) -> None:
         writes = connection.info.pop("writes", False)
         self._commit(connection)
         if writes:
             with self._ringing:
-                self.rung += 1
+                self.rung, self.rang_at = self.rung + 1, time.monotonic()
                 self._ringing.notify_all()
 
 
@@ -143,7 +147,8 @@ class CommitListener:
         self._engine = engine
         options = engine.get_execution_options()
         self._notifier: CommitNotifier | None = None if own else options.get("notifier")
-        self._bell: Bell | None = options.get("bell") if own else None
+        self._bell: Bell | None = options.get("bell")
+        self._own = own
         self._wait = self._sqlite_wait if engine.dialect.name == "sqlite" else self._postgres_wait
         self._heard: Any = None
         self._listener: psycopg.Connection[Any] | None = None
@@ -169,7 +174,10 @@ class CommitListener:
             if now != seen or time.monotonic() >= until:
                 self._heard[1] = now
                 return
-            self._bell.wait(heard, POLL) if self._bell else time.sleep(ALONE)
+            if self._bell is None:  # who only reads has none
+                time.sleep(POLL)
+            else:
+                self._bell.wait(heard, POLL) if self._own else self._bell.pause()
 
     def _postgres_wait(self, until: float, stopped: Callable[[], bool]) -> None:
         try:

@@ -7,6 +7,7 @@ import pytest
 
 from storage.database import commit_notices
 from storage.database.commit_notices import CommitListener
+from storage.database.narrow import open_to_watch
 
 FOR_EVER = 1e6
 
@@ -48,3 +49,27 @@ def test_what_only_reads_or_is_rolled_back_rings_no_bell(on_disk):
     on_disk.say("x", channel="C1", text="no")
 
     assert (silent, bell.rung) == (before, before + 1)
+
+
+def test_who_listens_for_others_looks_seldom_while_its_own_process_has_work(on_disk, monkeypatch):
+    bell, slept = on_disk.engine.get_execution_options()["bell"], []
+    monkeypatch.setattr(commit_notices, "POLL", 0.03)
+    monkeypatch.setattr(commit_notices.time, "sleep", slept.append)
+    monkeypatch.setattr(commit_notices.time, "monotonic", lambda: bell.rang_at + 0.02)
+    bell.pause()
+    monkeypatch.setattr(commit_notices.time, "monotonic", lambda: bell.rang_at + 0.04)
+    bell.pause()
+
+    assert slept == [0.03, commit_notices.ALONE]
+
+
+def test_who_only_reads_finds_commits_by_looking(on_disk, monkeypatch):
+    monkeypatch.setattr(commit_notices, "POLL", 0.0)
+    reader = open_to_watch(on_disk.engine.url.render_as_string())
+    with closing(CommitListener(reader)) as commits:
+        commits.wait(FOR_EVER)
+        on_disk.say("x", channel="C1", text="no")
+        commits.wait(FOR_EVER)
+    reader.dispose()
+
+    assert "bell" not in reader.get_execution_options()
