@@ -20,7 +20,7 @@ Work = Callable[[], None]
 logger = logging.getLogger(__name__)
 
 
-def paced(work: Work, pause: float = 0.1, at_once: int = 10) -> Work:
+def paced(work: Work, pause: float = 0.1, at_once: int = 5) -> Work:
     """The same work; who comes too often waits for a breath: one look serves many commits, and acks go first.
 
     After a rest so many turns go at once: what one person does leads from loop to loop without a wait.

@@ -22,6 +22,7 @@ ROOM = "\n[slots]\nbeside = 1000\n"
 WISH = "/plan look before you write"  # three steps; two of them change something
 ROOMS = tuple(Channel(f"C0ROOM{n:02}", f"room-{n}", "") for n in range(50))  # a channel takes a post a second
 OFTEN = 0.05  # seconds between two looks, so that looking is no load
+READING = 1.0  # seconds before anybody clicks
 PATIENCE = 120.0
 
 
@@ -53,11 +54,12 @@ def configured(text: str) -> str:
 
 
 def journey(world: World, channel: str) -> Journey:
-    """Ask, approve as soon as that can be, and wait for the end."""
+    """Ask, read, approve, and wait for the end."""
     known, asked = world.plan().id if world.store.recent(1) else 0, wall().timestamp()
     assert world.ann.says(WISH, channel=channel).acked
     plan = newest(world, lambda found: found.id > known and found.state == "proposed" and found.card)
     button = world.bob.button("approve", message=plan.card)
+    time.sleep(READING)
     clicked = wall()
     world.bob.clicks(button)
     done = newest(world, lambda found: found.id == plan.id and found.state == "done")
