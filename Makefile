@@ -93,6 +93,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.engine
 	$(BIN)/python -m tests.bench.growth
 	$(BIN)/python -m tests.bench.product
+	$(BIN)/python -m tests.bench.hot
 	$(BIN)/python -m tests.bench.thinking
 	$(BIN)/python -m tests.bench.backup
 	$(BIN)/python -m tests.bench.ack

@@ -199,6 +199,7 @@ class Intention(Memory):
     view = views.view
     known = views.known
     tampered = words.tampered
+    borne_out = words.borne_out
     as_recorded = words.as_recorded
     recent = views.recent
     open_plans = views.open_plans

@@ -14,6 +14,7 @@ from storage.database.fair_lock import FairLock
 from storage.database.leases import Held, still_held
 from storage.database.tables import Delivery
 from storage.errors import HandledElsewhere, LeaseLost
+from storage.journal.verified import Journal
 from storage.secrets.redaction import Redactor
 from storage.transaction import Transaction
 
@@ -49,6 +50,7 @@ class Memory:
         self.redact = redactor or Redactor()
         self.engine = engine
         self.clock = clock
+        self.journals: dict[int, Journal] = {}  # what of each plan's journal was verified already
         self._writing = engine.execution_options(writes=True)
         self._writer = FairLock()
         self._here = threading.local()

@@ -198,7 +198,7 @@ class LocalSlack:
             triggers=Triggers(faults),
             faults=faults,
             scopes=self._scopes,
-            rates=Rates(time.monotonic, on=self._rates),
+            rates=Rates(self._clock, on=self._rates),
             echo=echo,
             open_link=lambda: f"ws://127.0.0.1:{self.port}/link/?ticket={courier.socket.ticket()}",
             own_status=self._own_status,

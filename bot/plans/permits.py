@@ -13,7 +13,7 @@ from bot.policy.authorize import Actor, Refused, authorize, terms, who
 from bot.times.zones import spoken
 from storage.config import ON_CALL
 from storage.contract.spec import PlanSpec
-from storage.database.tables import Event, Step
+from storage.database.tables import Step
 from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 
@@ -76,24 +76,13 @@ def _unapproved(bot: Bot, spec: PlanSpec, view: PlanView) -> str:
 
 def forged(bot: Bot, view: PlanView) -> str:
     """What in the rows the journal does not bear out, or "": for whoever changes all rows alike."""
-    events, digest = bot.store.events(view.id), view.parent.digest() if view.parent else view.digest
-    if why := bot.store.tampered(view.id):
+    why, told = bot.store.borne_out(view.id)
+    if why:
         return why
-    digests = {digest, *_earlier(events, digest)}
-    said = [event for event in events if event.verb == "approve" and event.data.get("digest") in digests]
-    yes = {event.actor for event in said}
+    yes = told.approved(view.parent.digest() if view.parent else view.digest)
     if not yes or not yes >= {*view.approved_by}:
         return "the journal knows of no such approval: it was changed behind the bot's back"
     return ""
-
-
-def _earlier(events: Sequence[Event], digest: str) -> list[str]:
-    """What people said yes to, where this digest only moves it later."""
-    came = {str(e.data["digest"]): str(e.data["earlier"]) for e in events if e.verb == "postpone"}
-    found: list[str] = []
-    while (digest := came.get(digest, "")) and digest not in found:
-        found.append(digest)
-    return found
 
 
 def today(bot: Bot, spec: PlanSpec, view: PlanView) -> Terms:

@@ -16,15 +16,18 @@ SECTION = 2_900
 WORDS = 3_000
 
 
-def along(first: Message, waiting: Sequence[Message]) -> list[Message]:
-    """The lines that go with this one, since somebody is asked, or waits for the end, behind all of them."""
+def along(first: Message, waiting: Sequence[Message], *, tight: bool) -> list[Message]:
+    """The lines that go with this one, since somebody is asked, or waits for the end, behind all of them.
+
+    `tight`: what is said one by one now would keep the whole channel waiting, a second for each.
+    """
     thread = sorted((m for m in waiting if _says(m, first)), key=lambda m: m.id) if is_line(first) else []
     rest: list[Message] = []
     for one in thread:
         if not is_line(one) or one.sending or len(rest) == MOST - 1:
             break
         rest.append(one)
-    return rest if len(rest) >= FEW else []
+    return rest if tight or len(rest) >= FEW else []
 
 
 def reads(first: Message, waiting: Sequence[Message], read: Callable[[Message], bool]) -> list[Message]:

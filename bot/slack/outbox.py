@@ -115,7 +115,8 @@ class Outbox:
     ) -> Sequence[Message]:
         """What is out of the way now: this, what went with it, or nothing."""
         if not self._grows(message, waiting, views):
-            return self._say(message, along(message, waiting) if urged else (), views)
+            tight = self.pace.tight(message.channel, self.steady())
+            return self._say(message, along(message, waiting, tight=tight) if urged or tight else (), views)
         rest = reads(message, waiting, lambda one: self._read(one, views))
         if self.plans.calm(message.plan_id):
             return (

@@ -33,6 +33,12 @@ class Pace:
         room = 1 if self._strict_until.get(method, now) > now else most
         return not bucket or self._full_at.get(bucket, now) <= now + every * (room - 1)
 
+    def tight(self, channel: str, now: float) -> bool:
+        """Whether this channel takes no more than one message now: then the next waits for a second."""
+        bucket, every, most = _bucket(POST, channel)
+        room = 1 if self._strict_until.get(POST, now) > now else most
+        return self._full_at.get(bucket, now) > now + every * (room - 2)
+
     def sent(self, method: str, channel: str, now: float) -> None:
         bucket, every, _ = _bucket(method, channel)
         if bucket:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -26,6 +26,7 @@ class Posting:
 
     store: Intention
     client: WebClient
+    rooms: dict[str, str] = field(default_factory=dict)  # with whom we write directly; they stay the same
 
     def post(
         self, message: Message, thread: str, text: str, blocks: list[Block], *, channel: str = "",
@@ -134,7 +135,9 @@ class Posting:
 
     def room(self, user: str) -> str:
         """The direct messages with one person."""
-        return str(self.client.conversations_open(users=user)["channel"]["id"])
+        if user not in self.rooms:
+            self.rooms[user] = str(self.client.conversations_open(users=user)["channel"]["id"])
+        return self.rooms[user]
 
     def upload(self, message: Message, thread: str, name: str, data: bytes) -> str:
         """Slack's name of the file; of a half-sent one, the one that is there."""

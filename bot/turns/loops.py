@@ -20,14 +20,17 @@ Work = Callable[[], None]
 logger = logging.getLogger(__name__)
 
 
-def paced(work: Work, pause: float = 0.1) -> Work:
-    """The same work, with a breath between its turns: one look serves many commits, and acks go first."""
-    last = [-pause]
+def paced(work: Work, pause: float = 0.1, at_once: int = 5) -> Work:
+    """The same work; who comes too often waits for a breath: one look serves many commits, and acks go first.
+
+    After a rest so many turns go at once: what one person does leads from loop to loop without a wait.
+    """
+    rested = [-pause * at_once]  # when the last breath of all turns so far is over
 
     def turn() -> None:
-        time.sleep(max(0.0, last[0] + pause - time.monotonic()))
+        time.sleep(max(0.0, rested[0] - pause * (at_once - 1) - time.monotonic()))
         work()
-        last[0] = time.monotonic()
+        rested[0] = max(rested[0], time.monotonic()) + pause
 
     return turn
 

@@ -1,10 +1,11 @@
 """Telling other processes that something was committed, and hearing it from them.
 
-On SQLite whoever listens reads `PRAGMA data_version`, and nobody needs to tell. On PostgreSQL
-`CommitNotifier` replaces the dialect's `do_commit`: it sends NOTIFY and COMMIT as one text, so that telling
-costs no journey of its own. No event of SQLAlchemy comes with the commit itself: what is sent in its `commit`
-event is a journey more. PostgreSQL delivers a notice only when its transaction is committed, so nobody is
-told of what is not there, nor of what was rolled back.
+On SQLite whoever listens reads `PRAGMA data_version` again and again, and nobody needs to tell; who listens
+in the process that commits is woken by its `Bell`, so that one loop follows another without a wait.
+On PostgreSQL `CommitNotifier` replaces the dialect's `do_commit`: it sends NOTIFY and COMMIT as one text, so
+that telling costs no journey of its own. No event of SQLAlchemy comes with the commit itself: what is sent in
+its `commit` event is a journey more. PostgreSQL delivers a notice only when its transaction is committed, so
+nobody is told of what is not there, nor of what was rolled back.
 
 To be woken costs a listener more than the commit costs us: when each commit of the workers woke everybody, a
 tenth of a chain of steps went into it. So where a listener of this process runs, a commit that follows a
@@ -20,6 +21,7 @@ What must stay true, and is compared with a plain engine by the tests:
 
 import logging
 import select as readiness
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -37,6 +39,7 @@ LIVELY: dict[str, Any] = {
     "keepalives_count": 3, "tcp_user_timeout": 15_000,
 }  # fmt: skip
 POLL = 0.03
+ALONE = 0.01  # the same where one thread of a process listens for others, while the process itself rests
 logger = logging.getLogger(__name__)
 
 
@@ -108,6 +111,35 @@ def _ending(connection: Any) -> Iterator[None]:
         raise
 
 
+class Bell:
+    """Rings when this process has committed to SQLite: whoever listens to that, too, looks at once."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.rung, self.rang_at, self._ringing = 0, 0.0, threading.Condition()
+        self._commit = engine.dialect.do_commit
+        engine.update_execution_options(bell=self)
+        event.listen(engine, "commit", _mark)
+        engine.dialect.do_commit = self._do_commit  # type: ignore[method-assign, assignment] # as above
+
+    def wait(self, heard: int, seconds: float) -> None:
+        """Until it rings, unless it has rung since it was heard that often."""
+        with self._ringing:
+            if self.rung == heard:
+                self._ringing.wait(seconds)
+
+    def pause(self) -> None:
+        """Between two looks for what others commit: a longer one while this process has work anyhow."""
+        time.sleep(POLL if time.monotonic() - self.rang_at < POLL else ALONE)
+
+    def _do_commit(self, connection: Any) -> None:
+        writes = connection.info.pop("writes", False)
+        self._commit(connection)
+        if writes:
+            with self._ringing:
+                self.rung, self.rang_at = self.rung + 1, time.monotonic()
+                self._ringing.notify_all()
+
+
 class CommitListener:
     """Waits until any connection of any process has committed; or, where that can be told, of any other."""
 
@@ -115,6 +147,8 @@ class CommitListener:
         self._engine = engine
         options = engine.get_execution_options()
         self._notifier: CommitNotifier | None = None if own else options.get("notifier")
+        self._bell: Bell | None = options.get("bell")
+        self._own = own
         self._wait = self._sqlite_wait if engine.dialect.name == "sqlite" else self._postgres_wait
         self._heard: Any = None
         self._listener: psycopg.Connection[Any] | None = None
@@ -135,11 +169,15 @@ class CommitListener:
             self._heard = [self._engine.raw_connection(), -1]
         connection, seen = self._heard
         while not stopped():
+            heard = self._bell.rung if self._bell else 0  # before the look: what comes after it is not missed
             (now,) = connection.cursor().execute("PRAGMA data_version").fetchone()
             if now != seen or time.monotonic() >= until:
                 self._heard[1] = now
                 return
-            time.sleep(POLL)
+            if self._bell is None:  # who only reads has none
+                time.sleep(POLL)
+            else:
+                self._bell.wait(heard, POLL) if self._own else self._bell.pause()
 
     def _postgres_wait(self, until: float, stopped: Callable[[], bool]) -> None:
         try:

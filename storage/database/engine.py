@@ -10,7 +10,7 @@ import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DisconnectionError, OperationalError
 
-from storage.database.commit_notices import LIVELY, CommitNotifier
+from storage.database.commit_notices import LIVELY, Bell, CommitNotifier
 from storage.database.schema import MIGRATIONS, found_in, newest, refuse_newer
 from storage.errors import BadConfig, Unavailable
 from storage.private_files import make_directories, narrow, private_opener
@@ -93,6 +93,7 @@ def _sqlite(path: str) -> Engine:
     engine = create_engine(f"sqlite:///{path}", connect_args=options, **pool)
     event.listen(engine, "connect", _pragmas)
     event.listen(engine, "begin", _begin)
+    Bell(engine)
     return engine
 
 

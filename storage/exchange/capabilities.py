@@ -1,15 +1,19 @@
 """Who is there, and what workers can do, as they say it themselves; how long it usually takes."""
 
+import json
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import lru_cache
 from statistics import median
+from typing import NamedTuple
 
+from sqlalchemy import Text, cast, select
 from sqlalchemy.dialects.postgresql import insert  # SQLite knows its ON CONFLICT, too
 from sqlmodel import col
 
 from storage.contract.capability import Contract
 from storage.contract.states import StepState
-from storage.database.statements import table
+from storage.database.statements import Prepared, table
 from storage.database.tables import Capability, Process, Step
 from storage.memory import Memory
 
@@ -33,18 +37,47 @@ def publish(memory: Memory, contracts: Iterable[Contract]) -> None:
             t.execute(row.on_conflict_do_update(index_elements=[*key], set_=values))
 
 
+class Published(NamedTuple):
+    """A contract, as it was written."""
+
+    contract: str
+
+
+class Took(NamedTuple):
+    """A step that went well, by what is learnt from it."""
+
+    worker: str
+    action: str
+    target: str
+    started_at: datetime
+    ended_at: datetime
+
+
+C, S = table(Capability).c, table(Step).c
+PUBLISHED = Prepared(select(cast(C.contract, Text).label("contract")).order_by(C.worker, C.action), Published)
+LATELY = Prepared(
+    select(*(S[name] for name in Took._fields)).where(*WENT_WELL).order_by(S.id.desc()).limit(HISTORY), Took
+)
+
+
 def contracts(memory: Memory) -> list[Contract]:
     """Everything any worker has published; how long it takes, by what it took lately."""
     with memory.read() as t:
-        found = [Contract.model_validate(row.contract) for row in t.rows(Capability)]
-        lately = t.rows(Step, *WENT_WELL, order=col(Step.id).desc(), limit=HISTORY) if found else []
+        found = [_read(row.contract) for row in PUBLISHED.all(t.connection)]
+        lately = LATELY.all(t.connection) if found else []
     took: dict[tuple[str, str], dict[str, list[float]]] = {}
     for step in lately:
-        seconds = (step.ended_at - step.started_at).total_seconds()  # type: ignore[operator] # they ended
+        seconds = (step.ended_at - step.started_at).total_seconds()
         here = took.setdefault((step.worker, step.action), {})
         for where in {"", step.target}:
             here.setdefault(where, []).append(seconds)
     return [_usual(contract, took.get((contract.worker, contract.action), {})) for contract in found]
+
+
+@lru_cache(maxsize=512)
+def _read(text: str) -> Contract:
+    """The same text is the same contract: every plan that is looked at asks for all of them."""
+    return Contract.model_validate(json.loads(text))
 
 
 def _usual(contract: Contract, took: Mapping[str, list[float]]) -> Contract:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -35,10 +35,12 @@ def canonical(value: Any) -> bytes:
     return _ENCODE(value).encode() if _plain(value) else rfc8785.dumps(value)
 
 
-def broken_link(events: list[Any]) -> int | None:
-    """The seq of the first event that does not follow from the one before, or None when the chain holds."""
-    prev = ""
-    for number, event in enumerate(events, start=1):
+def broken_link(events: Sequence[Any], seq: int = 0, prev: str = "") -> int | None:
+    """The seq of the first event that does not follow from the one before, or None when the chain holds.
+
+    They follow event `seq`, whose hash is `prev`; or nothing.
+    """
+    for number, event in enumerate(events, start=seq + 1):
         found = event_hash(
             prev=prev, plan=event.plan_id, seq=number, at=event.at, verb=event.verb, actor=event.actor,
             data=event.data,

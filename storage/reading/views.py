@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Row, and_, func, or_, select
 from sqlmodel import col
@@ -13,6 +13,7 @@ from storage.contract.demands import read as read_demands
 from storage.contract.report import AnyReport, asks, outdated
 from storage.contract.spec import PlanSpec, StepSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState, can_decline, can_skip, waits
+from storage.database.statements import Among, Prepared, table
 from storage.database.tables import (
     Alarm,
     Approval,
@@ -124,7 +125,8 @@ def _with_revision(t: Transaction, plan: Plan, base: PlanView) -> PlanView:
     revision = t.revision(plan)
     number = revision.parent or revision.number
     given = t.rows(Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == number)
-    spec = readable(revision.spec, (step.key for step in t.steps(plan)))
+    steps = t.steps(plan)
+    spec = readable(revision.spec, (step.key for step in steps))
     if spec is None:
         return base  # it was changed behind our back; the plan's reason says so
     known: Mapping[str, Any] = vars(base) | {
@@ -139,26 +141,42 @@ def _with_revision(t: Transaction, plan: Plan, base: PlanView) -> PlanView:
         "lost": tuple(revision.lost), "outdated": tuple(plan.outdated), "ahead": tuple(plan.ahead),
         "note": revision.note, "notes": tuple(revision.notes),
         "made_at": revision.made_at, "expires_at": revision.expires_at,
-        "steps": _step_views(t, plan, revision, spec), "parent": _parent(t, revision),
+        "steps": _step_views(t, plan, spec, steps), "parent": _parent(t, revision),
         **_tried(t, plan), "spent": _spent(t, plan), "contracts": _contracts(t, spec),
         **_filing(t, revision),
     }  # fmt: skip
     return PlanView(**known)
 
 
+class Offer(NamedTuple):
+    """What names a contract."""
+
+    worker: str
+    action: str
+    hash: str
+
+
+C = table(Capability).c
+OFFERS = Prepared(select(C.worker, C.action, C.hash).where(Among(C.worker, "workers")), Offer)
+
+
 def _contracts(t: Transaction, spec: PlanSpec) -> dict[tuple[str, str], Contract]:
     """Of its actions, without the inventory: how they are said, and whether they change anything."""
     used = {(step.worker, step.action) for step in (*spec.steps, *spec.rollback)}
-    rows = t.rows(Capability, col(Capability.worker).in_({worker for worker, _ in used}))
-    return {(row.worker, row.action): _contract(row) for row in rows if (row.worker, row.action) in used}
+    offers = OFFERS.all(t.connection, workers=sorted({worker for worker, _ in used}))
+    mine = [one for one in offers if (one.worker, one.action) in used]
+    known = {one.hash: found for one in mine if (found := _known.get(one.hash))}
+    if unknown := {one.hash for one in mine} - known.keys():
+        known |= _learnt(t.rows(Capability, col(Capability.hash).in_(unknown)))
+    return {(one.worker, one.action): known[one.hash] for one in mine if one.hash in known}
 
 
-def _contract(row: Capability) -> Contract:
-    if row.hash not in _known:
-        if len(_known) >= CONTRACTS:
-            _known.clear()
-        _known[row.hash] = Contract.model_validate(row.contract | {"names": {}})
-    return _known[row.hash]
+def _learnt(rows: Sequence[Capability]) -> dict[str, Contract]:
+    found = {row.hash: Contract.model_validate(row.contract | {"names": {}}) for row in rows}
+    if len(_known) >= CONTRACTS:
+        _known.clear()
+    _known.update(found)
+    return found
 
 
 def _filing(t: Transaction, revision: Revision) -> dict[str, Any]:
@@ -200,8 +218,7 @@ def _spent(t: Transaction, plan: Plan) -> float:
     return float(t.execute(booked).scalar_one())
 
 
-def _step_views(t: Transaction, plan: Plan, revision: Revision, spec: PlanSpec) -> tuple[StepView, ...]:
-    steps = t.steps(plan)
+def _step_views(t: Transaction, plan: Plan, spec: PlanSpec, steps: list[Step]) -> tuple[StepView, ...]:
     if not steps:
         mine = (col(Preview.plan_id) == plan.id, col(Preview.revision) == plan.revision)
         previews = {preview.key: preview for preview in t.rows(Preview, *mine)}
@@ -211,7 +228,8 @@ def _step_views(t: Transaction, plan: Plan, revision: Revision, spec: PlanSpec) 
     held = {target.name: target.plan_id for target in t.rows(Target)}
     cards = _sent(t, [f"card:{number}" for number in {*held.values()}])
     shown = {card.plan_id: (card.channel, card.ts) for card in cards}
-    stops = {step.key: _stopped(t, step) for step in steps if step.state == StepState.pending}
+    stopped = t.rows(Stop)
+    stops = {step.key: _stopped(stopped, step) for step in steps if step.state == StepState.pending}
     stalled = plan.state == PlanState.stalled
     asking = {s.key for s in unanswered(steps)} if stalled else set()
     views = (_step_view(step, spec, held, steps, asking, t.clock()) for step in steps)
@@ -324,5 +342,5 @@ def answer_to(memory: Memory, plan_id: int, key: str, seq: int) -> Event | None:
     return next((event for event in found if event.data.get("step") == key), None)
 
 
-def _stopped(t: Transaction, step: Step) -> Stop | None:
-    return next((stop for stop in t.rows(Stop) if covers(stop.scope, step)), None)
+def _stopped(stops: Sequence[Stop], step: Step) -> Stop | None:
+    return next((stop for stop in stops if covers(stop.scope, step)), None)

@@ -1,13 +1,16 @@
 """Whether the words of a plan are those that were put on record: wish, goal, purposes, previews, reports."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple
 
-from sqlmodel import col
+from sqlalchemy import bindparam, select
 
-from storage.database.tables import Event, Plan, Preview, Step
-from storage.journal.chain import broken_link
-from storage.journal.words import PREVIEWED, report_hash, words_hash
+from storage.database.statements import Prepared, table
+from storage.database.tables import Plan, Preview, Step
+from storage.journal.told import Told
+from storage.journal.verified import MOST, Journal, verified
+from storage.journal.words import report_hash, words_hash
 from storage.memory import Memory
 from storage.reading.plan_view import PlanView
 from storage.transaction import Transaction, of_revision
@@ -27,92 +30,97 @@ HIDDEN = "not shown: "
 
 
 def tampered(memory: Memory, plan_id: int) -> str:
-    """What in a plan's words its journal does not bear out, or "".
+    """What in a plan's words its journal does not bear out, or ""."""
+    return borne_out(memory, plan_id)[0]
+
+
+def borne_out(memory: Memory, plan_id: int) -> tuple[str, Told]:
+    """The same, and what its journal tells.
 
     PostgreSQL reads row after row as each stands: what others put on record meanwhile is no forgery, and the
     look is repeated until nobody has moved the plan during it.
     """
-    why = ""
+    why, told = "", Told()
     for _ in range(LOOKS):
         with memory.read() as t:
             plan = t.plan(plan_id)
-            why = _found(t, plan)
-            after = t.plan(plan_id)
+            why, told = _found(t, plan, memory.journals)
+            after = t.plan(plan_id) if why else plan
         if not why or (plan.version, plan.head) == (after.version, after.head):
             break
-    return why
+    return why, told
 
 
 LOOKS = 10
 
 
-def _found(t: Transaction, plan: Plan) -> str:
-    events = t.rows(Event, col(Event.plan_id) == plan.id, order=col(Event.seq))
-    if not events and plan.state in ENDED:
-        return ""  # forgotten by retention, which is on record elsewhere
-    found = _broken(plan, events) or _misquoted(t, plan, events)
-    return found or _misreported(t, plan, events) or _mispreviewed(t, plan, events)
+def _found(t: Transaction, plan: Plan, journals: dict[int, Journal]) -> tuple[str, Told]:
+    journal = verified(t.connection, plan.id, journals.get(plan.id, Journal()))
+    if journal is None:
+        return JOURNAL, Told()
+    if not journal.events and plan.state in ENDED:
+        return "", Told()  # forgotten by retention, which is on record elsewhere
+    if (plan.events, plan.head) != (journal.events, journal.head) or not journal.events:
+        return JOURNAL, journal.told
+    keep(journals, plan.id, journal)
+    told = journal.told
+    return _misquoted(t, plan, told) or _misreported(t, plan, told) or _mispreviewed(t, plan, told), told
 
 
 ENDED = {"done", "rejected", "expired", "cancelled"}
-
-
-def _broken(plan: Plan, events: Sequence[Event]) -> str:
-    whole = events and broken_link([*events]) is None
-    return "" if whole and (plan.events, plan.head) == (len(events), events[-1].hash) else JOURNAL
-
-
 JOURNAL = "its journal was changed behind the bot's back"
 
 
-def _misquoted(t: Transaction, plan: Plan, events: Sequence[Event]) -> str:
-    asked = events[0].data
-    if (asked.get("text"), asked.get("channel")) != (plan.text, plan.channel):
+def keep(journals: dict[int, Journal], plan_id: int, journal: Journal) -> None:
+    """What is looked at most lately is kept: the others are linked anew when somebody looks."""
+    journals.pop(plan_id, None)
+    journals[plan_id] = journal
+    for old in [*journals][:-MOST]:
+        journals.pop(old, None)
+
+
+def _misquoted(t: Transaction, plan: Plan, told: Told) -> str:
+    if told.wish != (plan.text, plan.channel):
         return "its wish or its channel was changed behind the bot's back"
-    said = [event.data["words"] for event in events if "words" in event.data]
-    if said and plan.revision and words_hash(vars(t.revision(plan))) != said[-1]:
+    if told.words and plan.revision and words_hash(vars(t.revision(plan))) != told.words:
         return "it does not read as it was proposed: it was changed behind the bot's back"
     return ""
 
 
-def _misreported(t: Transaction, plan: Plan, events: Sequence[Event]) -> str:
-    ended = {event.data["step"]: event for event in events if _reports(event)}
-    for step in t.steps(plan):
-        if step.report is not None and not _bears_out(ended.get(step.key), step):
+def _misreported(t: Transaction, plan: Plan, told: Told) -> str:
+    mine = {"plan": plan.id, "revision": plan.revision}
+    for key, report in REPORTS.all(t.connection, **mine):
+        if report is not None and not _bears_out(told.reports, key, report):
             return "a report in it was changed behind the bot's back"
     return ""
 
 
-def _reports(event: Event) -> bool:
-    """Whether this wrote a step's report. An earlier release did not name it by its hash everywhere."""
-    said = event.data.get("answer") == "ran" or event.data.get("choice") in {"confirm", "take_over"}
-    return "step" in event.data and ("report" in event.data or event.verb == "fail" or said)
+class Reported(NamedTuple):
+    """A step and its report."""
+
+    key: str
+    report: dict[str, Any] | None
 
 
-def _bears_out(event: Event | None, step: Step) -> bool:
-    return event is not None and event.data.get("report") in {None, report_hash(step.report or {})}
+S = table(Step).c
+REPORTS = Prepared(
+    select(S.key, S.report)
+    .where(S.plan_id == bindparam("plan"), S.revision == bindparam("revision"))
+    .order_by(S.position),
+    Reported,
+)
 
 
-def _mispreviewed(t: Transaction, plan: Plan, events: Sequence[Event]) -> str:
-    shown = _shown(events, plan.revision)
-    told = {event.data["step"]: event.data for event in events if _previews(event, shown)}
+def _bears_out(reports: Mapping[str, str | None], key: str, report: dict[str, Any]) -> bool:
+    return key in reports and reports[key] in {None, report_hash(report)}
+
+
+def _mispreviewed(t: Transaction, plan: Plan, told: Told) -> str:
+    shown = told.shows(plan.revision)
     for preview in t.rows(Preview, *of_revision(Preview, plan)):
-        said = told.get(preview.key, {})
-        known = [name for name in PREVIEWED if name in said]  # an earlier release told of text and basis only
+        said = told.previews.get((shown, preview.key), {})
         if preview.state != "wanted" and (
-            not known or any(said[name] != getattr(preview, name) for name in known)
+            not said or any(said[name] != getattr(preview, name) for name in said)
         ):
             return "a preview in it was changed behind the bot's back"
     return ""
-
-
-def _shown(events: Sequence[Event], revision: int) -> int:
-    """The revision whose previews this one shows: what was only moved later keeps those of the one before."""
-    moved = {event.data["revision"] for event in events if event.verb == "postpone"}
-    while revision in moved:
-        revision -= 1
-    return revision
-
-
-def _previews(event: Event, revision: int) -> bool:
-    return event.verb == "preview" and event.data.get("revision") == revision

@@ -21,6 +21,7 @@ from storage.contract.demands import Demands
 from storage.contract.spec import StepSpec
 from storage.database.tables import Event
 from storage.errors import SignoffError
+from storage.journal.told import Told
 from tests.support.fakes import (
     BACKUP,
     CONTRACTS,
@@ -468,8 +469,12 @@ FORGED = {"spec": OTHER.model_dump_json(), "digest": OTHER.digest(), "step": OTH
         "journal of no digest", "journal cut", "journal rewritten",
     ],
 )  # fmt: skip
-def test_rows_that_the_journal_does_not_bear_out_get_no_permit_and_raise_the_alarm(lite, statements, caplog):
+@pytest.mark.parametrize("looked", [False, True], ids=["never looked at", "verified a moment ago"])
+def test_rows_that_the_journal_does_not_bear_out_get_no_permit_and_raise_the_alarm(
+    lite, statements, caplog, looked
+):
     bot, plan_id = waiting(lite, "GRETA")
+    assert not (looked and forged(bot, lite.view(plan_id)))
     for statement in statements:
         tamper(lite, statement, **{name: FORGED[name] for name in FORGED if f":{name}" in statement})
     comes_due(lite)
@@ -493,8 +498,11 @@ def test_a_journal_that_leads_nowhere_bears_out_no_approval(lite, monkeypatch, w
     bot, plan_id = waiting(lite, "GRETA")
     view = lite.view(plan_id)
     round_trip = zip([view.digest, *ways], [*ways, view.digest], strict=True)
-    moves = [Event(verb="postpone", data={"digest": new, "earlier": old}) for new, old in round_trip]
-    monkeypatch.setattr(lite, "events", lambda plan_id: [YES, *(moves if ways else [])])
+    moves = [
+        Event(verb="postpone", data={"digest": new, "earlier": old, "revision": 2}) for new, old in round_trip
+    ]
+    told = Told().and_then([YES, *(moves if ways else [])])
+    monkeypatch.setattr(lite, "borne_out", lambda plan_id: ("", told))
 
     assert "knows of no such approval" in forged(bot, view)
 

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from bot.slack.outbox import Outbox
+from bot.slack.pace import BURST
 from storage.database.tables import Message
 from tests.support.fakes import (
     BACKUP,
@@ -215,6 +216,22 @@ def test_two_lines_go_one_by_one(outbox, slate, clock):
     turn(outbox, clock, 5)
 
     assert [one.text.count("it is done") for one in slate.said if one.key.startswith("outcome")] == [1, 1]
+
+
+def test_where_a_channel_takes_one_message_a_second_two_lines_of_a_thread_go_together(outbox, slate, clock):
+    store = outbox.store
+    plan_id = propose(store, plan_spec(*chain("s0", "s1", "s2")))
+    approve(store, plan_id)
+    turn(outbox, clock, 5)
+    for number in range(BURST):
+        store.say(f"before:{number}", channel="C1", text="no")
+    turn(outbox, clock, 0.5)
+    succeed(store, plan_id, "s0")
+    succeed(store, plan_id, "s1")
+    turn(outbox, clock, 5)
+
+    assert [one.text.count("it is done") for one in slate.said if one.key.startswith("outcome")] == [2]
+    assert store.unsent() == []
 
 
 @pytest.mark.parametrize("back", [timedelta(seconds=40), timedelta(hours=2)])

@@ -34,6 +34,17 @@ def test_after_a_429_the_method_pauses_for_everybody_and_there_are_no_bursts():
     assert pace.ready(UPDATE, "C1", now[0])
 
 
+def test_a_channel_is_tight_while_it_takes_only_one_more():
+    pace, seen = Pace(), []
+    for _ in range(BURST):
+        seen.append(pace.tight("C1", 0.0))
+        pace.sent(POST, "C1", 0.0)
+
+    assert seen == [False] * (BURST - 1) + [True]
+    assert not pace.tight("C1", BURST * EVERY + 0.001)
+    assert not pace.tight("C2", 0.0)
+
+
 def test_updates_share_one_bucket():
     pace, now = Pace(), [0.0]
     for number in range(UPDATES):

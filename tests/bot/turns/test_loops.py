@@ -6,7 +6,7 @@ from threading import Event
 import pytest
 
 import bot.turns.loops
-from bot.turns.loops import patient, spin
+from bot.turns.loops import paced, patient, spin
 from bot.turns.one_at_a_time import Shifts
 from storage.errors import LeaseLost, Unavailable
 from storage.monitoring.health import Pulse
@@ -26,6 +26,20 @@ def test_what_is_away_is_waited_for(monkeypatch, error):
     patient("hear", breaks, pulse)()
 
     assert (late, pulse.is_late("hear")) == (True, False)
+
+
+def test_after_a_rest_turns_follow_each_other_at_once_and_then_with_a_breath_between_them(monkeypatch):
+    now, turns = [100.0], []
+    monkeypatch.setattr(bot.turns.loops.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(bot.turns.loops.time, "sleep", lambda seconds: now.__setitem__(0, now[0] + seconds))
+    turn = paced(lambda: turns.append(round(now[0], 3)), pause=0.1, at_once=3)
+    for _ in range(5):
+        turn()
+    now[0] += 10
+    for _ in range(4):
+        turn()
+
+    assert turns == [100.0, 100.0, 100.0, 100.1, 100.2, 110.2, 110.2, 110.2, 110.3]
 
 
 def test_a_bug_ends_all_loops(lite):

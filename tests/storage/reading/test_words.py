@@ -3,10 +3,10 @@
 import pytest
 
 from storage.contract.report import AnyReport
-from storage.database.tables import Event, Step
+from storage.database.tables import Step
+from storage.reading import words
 from storage.steps.previews import Brief
 from storage.steps.taking import fail_unstarted
-from storage.transaction import Transaction
 from tests.support.fakes import DEPLOY, approve, ask, plan_spec, propose, step, take, tamper, terms
 
 REWORDED = [
@@ -37,9 +37,11 @@ def test_what_is_as_it_was_written_is_untouched(store):
     assert store.tampered(plan_id) == ""
 
 
+@pytest.mark.parametrize("looked", [False, True], ids=["never looked at", "verified a moment ago"])
 @pytest.mark.parametrize("statement", REWORDED)
-def test_whatever_was_reworded_behind_our_back_is_found(store, statement):
+def test_whatever_was_reworded_behind_our_back_is_found(store, statement, looked):
     plan_id = one(store)
+    assert not (looked and store.tampered(plan_id))
     tamper(store, statement)
 
     assert store.tampered(plan_id)
@@ -169,15 +171,15 @@ def test_a_proposal_of_an_earlier_release_that_tells_of_no_words_is_shown(store)
 def test_what_others_put_on_record_during_the_look_is_no_forgery(store, monkeypatch):
     """A worker reports, or another bot writes, after the plan's row was read and before its events are."""
     plan_id, stranger, looks = propose(store), store.stranger(), []
-    read = Transaction.rows
+    look = words.verified
 
-    def rows(t, model, *given, **more):
-        if model is Event and len(looks) < 3:
-            looks.append(model)
+    def verified(connection, number, known):
+        if len(looks) < 3:
+            looks.append(number)
             stranger.refuse(plan_id, "approve", user="DAVE", reason="too late")
-        return read(t, model, *given, **more)
+        return look(connection, number, known)
 
-    monkeypatch.setattr(Transaction, "rows", rows)
+    monkeypatch.setattr(words, "verified", verified)
 
     assert store.tampered(plan_id) == ""
     assert looks
