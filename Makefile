@@ -91,6 +91,7 @@ soak: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.engine
+	$(BIN)/python -m tests.bench.processes --minutes $(or $(MINUTES),1)
 	$(BIN)/python -m tests.bench.growth
 	$(BIN)/python -m tests.bench.product
 	$(BIN)/python -m tests.bench.thinking
