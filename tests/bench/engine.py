@@ -4,6 +4,7 @@ Raw is two commits per step on the same database and nothing else, measured in t
 """
 
 import argparse
+import math
 import os
 import shutil
 import sqlite3
@@ -124,10 +125,12 @@ class Engine:
         self.store.propose(plan_id, spec, lasting(needed=0), author="bench")
         return plan_id
 
-    def until_done(self, *plans: int) -> None:
+    def until_done(self, *plans: int, patience: float = math.inf) -> None:
+        """Until all of them have ended, or patience has."""
         done = select(func.count()).where(col(Plan.id).in_(plans), col(Plan.state) != PlanState.done)
-        while self._count(done):  # seldom and cheap: it shares a process, and so a lock, with the engine
-            time.sleep(0.1)
+        until = time.monotonic() + patience
+        while self._count(done) and time.monotonic() < until:
+            time.sleep(0.1)  # seldom and cheap: it shares a process, and so a lock, with the engine
 
     def done(self, *plans: int) -> float:
         """When the last of them ended."""

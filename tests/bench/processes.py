@@ -32,6 +32,7 @@ from tests.support.places import ROOT
 from tests.support.postgres import fresh_database, postgres_server
 
 MANY = 4
+PATIENCE = 120.0  # seconds after which a step that has not run is lost
 TICKS = os.sysconf("SC_CLK_TCK")
 PROCRASTINATE = next(one for one in PEERS if one.hand == "procrastinate")
 
@@ -156,7 +157,7 @@ def storm(url: str, home: Path, count: int, seconds: float, every: float) -> tup
             spec = engine.steps(100, "sleep", chained=False, **window)
             plans += [engine.plan(spec) for _ in range(count // 100)]
             time.sleep(max(0.0, (due - wall()).total_seconds() + every / 2))
-        engine.until_done(*plans)
+        engine.until_done(*plans, patience=PATIENCE)
     steps = [step for plan_id in plans for step in engine.store.view(plan_id).steps]
     once = [step for step in steps if step.report and step.report.status == "succeeded" and step.attempt == 1]
     late = [one.report.data["at"] - one.not_before.timestamp() for one in once]  # type: ignore[union-attr] # they ran

@@ -3,9 +3,11 @@
 Raw is two commits a step on one connection of the same database, measured just before and just after each run
 of each system. A chain is the time of its steps ÷ raw's, so that less is better; plans at once are steps a
 second ÷ raw's, so that more is better. Every turn is a new process on an empty database, and warms itself up.
+What can be there before the clock starts is there: plans are approved, first jobs are queued.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 import time
@@ -75,7 +77,10 @@ def show(run: Run) -> None:
     tell(
         f"\nMedians [least–most] of {run.given.rounds} rounds, ÷ raw two commits a step of the same database."
     )
-    tell(f"A chain of {sizes.chain}: seconds ÷ raw's. {sizes.plans} plans of {sizes.steps}: rate ÷ raw's.\n")
+    tell(f"A chain of {sizes.chain}: seconds ÷ raw's. {sizes.plans} plans of {sizes.steps}: rate ÷ raw's.")
+    tell(
+        f"Load of this machine in the last 15 minutes: {os.getloadavg()[2]:.1f} on {os.cpu_count()} cores.\n"
+    )
     tell(table(run.rows(), run.found))
     for sentence in absent(run.missing, run.silent):
         tell(f"\n{sentence}")

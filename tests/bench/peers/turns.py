@@ -17,7 +17,7 @@ from tests.bench.peers.figures import Figure
 from tests.bench.peers.systems import System
 from tests.support.places import ROOT
 
-PATIENCE = 180.0  # seconds for one turn
+PATIENCE = 600.0  # seconds for one turn
 NEXT = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"  # the number of the next that writes
 
 
