@@ -31,6 +31,12 @@ def test_of_a_chain_the_time_is_compared_and_of_plans_the_rate():
     assert figure(0, "x", "plans", step=4.0, raw=2.0).ratio == 0.5
 
 
+def test_a_figure_is_said_with_its_denominator():
+    said = str(figure(0, "x", "plans", step=0.004, raw=0.002))
+
+    assert said == "x postgres plans 4.000 ms a step, raw 2.000 ms: 0.50"
+
+
 def test_the_table_has_medians_with_their_spread():
     found = [figure(n, "Signoff", "chain", step, writes=1.25) for n, step in enumerate((2.0, 9.0, 1.5))]
     row = cells(table(ROWS, found))["Signoff 1.0"]

@@ -48,15 +48,14 @@ class Run:
                 self._turn(number, one, place)
 
     def _turn(self, number: int, system: System, place: Place) -> None:
-        began = time.monotonic()
         try:
             for figure in turn(self.python(system), system, place, self.home, self.sizes):
                 self.found.append(replace(figure, round=number))
+                tell(f"round {number + 1}: {figure}")
         except Silent as error:
             if system.ours:
                 raise
             self.silent[system.name, place.name] = str(error)
-        tell(f"round {number + 1}: {system.name}, {place.name}, {time.monotonic() - began:.0f} s")
 
     def rows(self) -> dict[str, tuple[str, str]]:
         """Those of the table: name with version, and what each keeps; or that it is not here."""

@@ -26,6 +26,11 @@ class Figure:
         """Of a chain the time over raw's, of plans the rate over raw's."""
         return self.step / self.raw if self.kind == "chain" else self.raw / self.step
 
+    def __str__(self) -> str:
+        """As it was measured."""
+        raw, step = (f"{1000 * seconds:.3f} ms" for seconds in (self.raw, self.step))
+        return f"{self.system} {self.place} {self.kind} {step} a step, raw {raw}: {self.ratio:.2f}"
+
 
 def of(found: Iterable[Figure], system: str, place: str, kind: str) -> list[Figure]:
     return [one for one in found if (one.system, one.place, one.kind) == (system, place, kind)]
