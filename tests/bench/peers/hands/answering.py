@@ -5,6 +5,8 @@ import sys
 import time
 from collections.abc import Callable
 
+AT_ONCE = 16  # plans under way, whoever runs them
+
 
 def serve(chain: Callable[[int], object], plans: Callable[[int, int], object]) -> None:
     """`chain 100` is that many steps one after the other; `plans 100 10` is that many such plans, 16 at once.

@@ -10,9 +10,8 @@ from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.jobstores.sqlalchemy import SQLAlchemyJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 
-from tests.bench.peers.hands.answering import serve
+from tests.bench.peers.hands.answering import AT_ONCE, serve
 
-AT_ONCE = 16
 NEVER_DROP = {"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
 
 

@@ -1,10 +1,10 @@
-"""DBOS: one workflow a plan, its steps plain functions; as it comes, in its own pool of threads."""
+"""DBOS: one workflow a plan, its steps plain functions; 16 threads, where it would take as many as come."""
 
 import sys
 
 from dbos import DBOS
 
-from tests.bench.peers.hands.answering import serve
+from tests.bench.peers.hands.answering import AT_ONCE, serve
 
 
 @DBOS.step()
@@ -24,7 +24,8 @@ def plans(many: int, steps: int) -> None:
 
 
 def main(url: str) -> None:
-    DBOS(config={"name": "bench", "system_database_url": url, "log_level": "ERROR", "executor_id": "bench"})
+    most = {"max_executor_threads": AT_ONCE}
+    DBOS(config={"name": "bench", "system_database_url": url, "log_level": "ERROR", **most})
     DBOS.launch()
     serve(plan, plans)
 

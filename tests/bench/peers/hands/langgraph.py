@@ -9,9 +9,7 @@ from typing import Any, TypedDict
 
 from langgraph.graph import START, StateGraph
 
-from tests.bench.peers.hands.answering import serve
-
-AT_ONCE = 16
+from tests.bench.peers.hands.answering import AT_ONCE, serve
 
 
 class State(TypedDict):

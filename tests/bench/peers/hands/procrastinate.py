@@ -7,9 +7,7 @@ import time
 
 import procrastinate
 
-from tests.bench.peers.hands.answering import serve
-
-AT_ONCE = 16
+from tests.bench.peers.hands.answering import AT_ONCE, serve
 
 
 class Queue:
