@@ -5,6 +5,11 @@ from pydantic import AliasChoices, Field, SecretStr
 from bot.tickets import Tickets, kept_key
 from storage.config import Settings
 
+BOARD_UNKNOWING = (
+    "SIGNOFF_BOARD_TOKEN is not set: the board asks Slack who people are. docs/board.md tells which scopes "
+    "it needs."
+)
+
 
 class BotSettings(Settings):
     """Slack's and the model's secrets keep the names their own tools use."""

@@ -1,6 +1,7 @@
 """docs/deploy is what can be run: its commands, settings and objects exist."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from kubernetes import client, config
 from pydantic_settings import BaseSettings
 
 from bot.__main__ import parser
+from bot.cli.supervise import PATIENCE
 from bot.config import BotSettings
 from storage.config import RELEASE
 from storage.monitoring.health import HealthSettings
@@ -23,6 +25,7 @@ from workers.__main__ import WorkersSettings
 
 pytest_plugins = ("tests.support.cluster.fixtures",)
 DOCS = Path(__file__).parents[1] / "docs"
+DEPLOYING = (DOCS / "deploying.md").read_text("utf-8")
 COMPOSE = yaml.safe_load((DOCS / "deploy/docker-compose.yml").read_text("utf-8"))["services"]
 OBJECTS = [*yaml.safe_load_all((DOCS / "deploy/kubernetes.yml").read_text("utf-8"))]
 PODS = {
@@ -87,6 +90,38 @@ def test_a_worker_has_longer_to_end_than_it_drains():
     assert pod["terminationGracePeriodSeconds"] > float(container("workers")["environment"]["SIGNOFF_DRAIN"])
 
 
+def unit() -> dict[str, str]:
+    """What the page's unit sets."""
+    (text,) = re.findall(r"^    \[Unit\]\n(?:    .*\n|\n)+", DEPLOYING, re.MULTILINE)
+    return dict(re.findall(r"^    (\w+)=(.*)$", text, re.MULTILINE))
+
+
+def test_stopping_the_unit_tells_its_supervisor_alone():
+    """Else systemd ends a step's own programs at once, and nothing has SIGNOFF_DRAIN to end in."""
+    assert unit()["KillMode"] == "mixed"
+    assert float(unit()["TimeoutStopSec"]) > WorkersSettings().drain + PATIENCE
+
+
+def test_a_command_of_the_terminal_gets_the_file_s_variables_and_says_who_types(tmp_path):
+    """As the page has it, with a `runuser` that renames whoever calls, as the real one does."""
+    (line,) = re.findall(r"^    (\(set -a; .*\))$", DEPLOYING, re.MULTILINE)
+    address = "postgresql://signoff:a$b@host/signoff?sslmode=require&connect_timeout=5"
+    (told,) = re.findall(r"one `(NAME=.*?)` a line", DEPLOYING)
+    (tmp_path / "environment").write_text(told.replace("NAME", "ADDRESS").replace("value", address) + "\n")
+    (tmp_path / "runuser").write_text('#!/bin/sh\nshift 3; LOGNAME=signoff USER=signoff exec "$@"\n')
+    (tmp_path / "signoff").write_text('#!/bin/sh\necho "$LOGNAME $ADDRESS"\n')
+    for name in ("runuser", "signoff"):
+        (tmp_path / name).chmod(0o755)
+    here = line.replace("/etc/signoff/", f"{tmp_path}/").replace("/opt/signoff/bin/", f"{tmp_path}/")
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "LOGNAME": "root", "SUDO_USER": "ann"}
+
+    said = [
+        subprocess.run(["sh", "-c", here], env=one, capture_output=True, text=True, check=False).stdout
+        for one in (env, {name: value for name, value in env.items() if name != "SUDO_USER"})
+    ]
+    assert said == [f"ann {address}\n", f"root {address}\n"]
+
+
 @pytest.mark.parametrize("part", READS)
 def test_the_probes_ask_where_the_process_answers(part):
     found = container(part)
@@ -107,7 +142,7 @@ def test_two_workers_share_the_load():
 
 @pytest.mark.parametrize("name", ["docker-compose.yml", "kubernetes.yml"])
 def test_the_page_names_the_file(name):
-    assert f"deploy/{name}" in (DOCS / "deploying.md").read_text("utf-8")
+    assert f"deploy/{name}" in DEPLOYING
 
 
 def of_kind(kind: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from bot.board.scope import Scopes
 from bot.board.serve import Server
 from bot.board.sessions import Sessions
 from bot.board.streams import Hub, Watch, spread
-from bot.config import BotSettings
+from bot.config import BOARD_UNKNOWING, BotSettings
 from bot.people import Home, People
 from bot.slack.meeting import SlackAway, find_home
 from storage.board.lines import PlanLine
@@ -36,10 +36,6 @@ TICK = 1.0
 KNOWN = 40.0  # seconds for which it stands who somebody is: with the next look of an open page, a minute
 PATIENCE = 60.0  # seconds for the bot to make the database ready
 BOUNDS = Bounds(connections=600, size=20_000, life=60.0, parting=3.0)
-UNTOLD = (
-    "SIGNOFF_BOARD_TOKEN is not set: the board asks Slack who people are. docs/board.md tells which scopes "
-    "it needs."
-)
 logger = logging.getLogger(__name__)
 
 
@@ -83,7 +79,7 @@ def connected(settings: BotSettings) -> tuple[Looking, Visits]:
 def made(settings: BotSettings, config: SignoffConfig, store: Looking, visits: Visits, hub: Hub) -> Server:
     token = settings.board_token.get_secret_value().strip()
     if not token:
-        raise BadConfig(UNTOLD)
+        raise BadConfig(BOARD_UNKNOWING)
     client = WebClient(token=token, base_url=settings.slack_api_url, timeout=10, retry_handlers=[])
     people = People(client, home(client), groups=config.groups(), lasts=KNOWN)
     tickets, files = settings.tickets(), static_files.load()

@@ -19,7 +19,7 @@ from sqlalchemy import URL, Engine, make_url
 from sqlalchemy.exc import DBAPIError
 
 from bot.cli.sources import ask_workers_doctor, open_to_read
-from bot.config import BotSettings
+from bot.config import BOARD_UNKNOWING, BotSettings
 from bot.machines import cloud_events, hooks
 from bot.machines.oncall.duty import duties
 from bot.planner.runbooks import book as runbooks
@@ -44,7 +44,7 @@ SCOPES = frozenset(
 
 @dataclass(frozen=True)
 class Finding:
-    """One part. `missing`: the bot could not run. `broken`: it runs, and steps that need this will fail.
+    """One part. `missing`: the bot could not run. `broken`: it runs, and what needs this will fail.
 
     `note`: somebody may want to know.
     """
@@ -68,7 +68,7 @@ def doctor(settings: BotSettings) -> int:
     broken = [finding.part for finding in findings if finding.state == "broken"]
     print(f"\nThe bot cannot run yet: {', '.join(missing)}." if missing else "\nThe bot can run.")
     if broken:
-        print(f"Steps that need this would fail: {', '.join(broken)}.")
+        print(f"What needs this would fail: {', '.join(broken)}.")
     return 1 if missing else 0
 
 
@@ -94,6 +94,8 @@ def examine(settings: BotSettings) -> Iterator[Finding]:
     by_socket = settings.slack_app_token.get_secret_value().strip() and not settings.slack_by_http
     yield _app_token(settings) if by_socket or not settings.http_port else _http_mode(settings)
     yield _model(settings, config)
+    if settings.board_port and not settings.board_token.get_secret_value().strip():
+        yield Finding("board", "broken", BOARD_UNKNOWING)
     if config.workers:
         yield from _infrastructure()
 

@@ -1,6 +1,7 @@
 """`signoff hooks`: what hooks said, and what came of it; said again where an operator wants it."""
 
 import json
+from typing import Any
 
 from bot.cli.sources import open_store, open_to_read
 from bot.config import BotSettings
@@ -45,14 +46,13 @@ def replay(settings: BotSettings, key: str) -> int:
     store = open_store(settings)
     call = store.call_of(key)
     again = f"{call.key}:again-{store.clock():%Y%m%dT%H%M%S%f}"
-    row = {
-        "user": f"hook:{call.hook}",
-        "team": call.team,
-        "hook": call.hook,
-        "key": again,
-        "heard": call.body,
-    }
     with store.coming("terminal"):
-        store.replay(again, row, actor=login())
+        store.replay(again, said_again(call, again), actor=login())
     print(f"{again} lies in line; the bot takes it as soon as it runs.")
     return 0
+
+
+def said_again(call: Call, key: str) -> dict[str, Any]:
+    """The row for the bot."""
+    who = {"user": f"hook:{call.hook}", "team": call.team, "hook": call.hook}
+    return who | {"key": key, "heard": call.body, "again": True}

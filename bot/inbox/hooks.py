@@ -56,7 +56,8 @@ def _outcome(bot: Bot, body: dict[str, Any]) -> Outcome:
     if not heard["open"]:
         return _over(bot, body, key, known)
     sounding = Sounding(body["team"], body["hook"], key, heard["count"], heard["words"])
-    if known is not None and not _again(bot, known, route):
+    unanswered = bool(body.get("again")) and known is not None and not known.plan_id
+    if known is not None and not unanswered and not _again(bot, known, route):
         return Outcome(COUNTED, sounding)
     try:
         return Outcome("became a plan", sounding, wanted=_wanted(bot, body, hook, route))

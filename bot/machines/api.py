@@ -17,6 +17,7 @@ from storage.contract.capability import Document
 from storage.errors import Conflict, InvalidPlan, NotAllowed, NotFound, SignoffError, Unavailable
 
 PREFIX = "/api/v1"
+KEYED = "Idempotency-Key"
 LARGEST = 256_000  # bytes of an ask
 Handle = Callable[[web.Request, Machine], Awaitable[web.Response]]
 # The first that fits; what is not listed is 422.
@@ -33,6 +34,12 @@ class Numbered(Document):
     key: Key
 
 
+NO_KEY = Problem(
+    code="no_key", path=KEYED,
+    message=f"The header {KEYED} needs a word of at most 200 characters: the same one finds the same plan.",
+)  # fmt: skip
+
+
 class Reason(Document):
     """Why something is cancelled."""
 
@@ -43,7 +50,7 @@ def routes(desk: Desk) -> list[web.RouteDef]:
     """Every way into the API. None approves, edits, answers or overrides: a test lists them."""
 
     async def ask(request: web.Request, machine: Machine) -> web.Response:
-        key = Numbered.model_validate({"key": request.headers.get("Idempotency-Key", "")}).key
+        key = key_of(request.headers.get(KEYED, ""))
         given = Asked.model_validate(parsed(await request.read()))
         return answer(202, await desk.propose(machine, given, key))
 
@@ -105,6 +112,17 @@ class InvalidBody(SignoffError):
     """Nobody can read it."""
 
 
+class NoKey(SignoffError):
+    """An ask that could not be found again."""
+
+
+def key_of(said: str) -> str:
+    try:
+        return Numbered.model_validate({"key": said}).key
+    except ValidationError:
+        raise NoKey(NO_KEY.message) from None
+
+
 def number(text: str) -> float:
     return float(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0.0
 
@@ -123,6 +141,8 @@ def answer(status: int, said: BaseModel) -> web.Response:
 def of_error(error: SignoffError) -> web.Response:
     """A refusal as its status and its problems."""
     status, code = next(((s, c) for kind, s, c in STATUS if isinstance(error, kind)), (422, "invalid"))
+    if isinstance(error, NoKey):
+        return refused(422, [NO_KEY])
     if isinstance(error, InvalidPlan):
         found = [Problem(code=issue.code, path=issue.path, message=issue.message) for issue in error.issues]
         return refused(422, found)

@@ -57,18 +57,21 @@ def write(folder: Path, wanted: list[Draft]) -> Iterator[tuple[Draft, bool]]:
 def example(chosen: Choices) -> str:
     """.env.example: the names of the variables, and no value of any."""
     lines = [
-        remark("Copy to .env, fill in, and load it before `signoff up`: set -a; . ./.env; set +a"),
+        remark(
+            "Copy to .env, fill in (in quotes), and load it before `signoff up`: set -a; . ./.env; set +a"
+        ),
         remark("Slack: README.md tells where to get both. Only the bot reads them."),
-        "SLACK_BOT_TOKEN=",
-        "SLACK_APP_TOKEN=",
+        "SLACK_BOT_TOKEN=''",
+        "SLACK_APP_TOKEN=''",
     ]
     held = [one.variable for one in chosen.databases]
     if chosen.cluster and chosen.cluster.kubeconfig_env:
         held.append(chosen.cluster.kubeconfig_env)
     if held:
-        lines += [remark("Only the workers read these."), *(f"{name}=" for name in held)]
+        lines += [remark("Only the workers read these."), *(f"{name}=''" for name in held)]
     lines.append(
-        remark("A model plans where there is a key; without one the runbooks do.") + "\n# ANTHROPIC_API_KEY="
+        remark("A model plans where there is a key; without one the runbooks do.")
+        + "\n# ANTHROPIC_API_KEY=''"
     )
     return "\n".join(lines) + "\n"
 

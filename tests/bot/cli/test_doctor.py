@@ -66,6 +66,13 @@ def test_it_leaves_another_releases_schema_as_it_is(home: Path, version: str, co
     assert found == version
 
 
+@pytest.mark.parametrize(("token", "told"), [("", True), ("xoxb-board", False)])
+def test_a_board_that_cannot_ask_who_people_are_is_told(home: Path, token: str, told: bool) -> None:
+    said = typed(home, "doctor", SIGNOFF_BOARD_PORT="8790", SIGNOFF_BOARD_TOKEN=token).stdout
+
+    assert ("✗ board: SIGNOFF_BOARD_TOKEN is not set" in said) is told
+
+
 def test_it_never_tells_to_overwrite_a_file_that_is_there(home: Path) -> None:
     (home / "signoff.toml").write_text("[peple]\n")
     broken = typed(home, "doctor").stdout
@@ -154,4 +161,4 @@ def test_what_the_workers_need_is_tried_by_them(home: Path) -> None:
     assert "✗ database gone: The database file" in said
     assert f"✗ backups of gone: The workers may not write to {there}" in said
     assert "✗ database far: " in said
-    assert "Steps that need this would fail: database gone, backups of gone, database far." in said
+    assert "What needs this would fail: database gone, backups of gone, database far." in said

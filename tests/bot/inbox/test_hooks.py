@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from bot.cards.card import card
+from bot.cli.hooks import said_again
 from bot.inbox.dispatch import handle_all
+from bot.inbox.hooks import COUNTED
 from bot.machines.heard import READERS
 from bot.machines.hooks import take
 from bot.turns.rounds import think
@@ -257,16 +259,26 @@ def test_what_was_said_is_kept_redacted_and_can_be_said_again(room):
     (call,) = room.store.calls()
     assert secret not in json.dumps(call.body)
 
-    row = {
-        "user": "hook:alerts",
-        "team": call.team,
-        "hook": "alerts",
-        "key": f"{call.key}:again",
-        "heard": call.body,
-    }
-    room.store.replay(f"{call.key}:again", row, actor="terminal:op")
+    again = f"{call.key}:again"
+    room.store.replay(again, said_again(call, again), actor="terminal:op")
     handle_all(room.bot)
     assert len(room.store.calls()) == 2
+
+
+def test_a_call_that_came_to_nothing_is_a_plan_when_it_is_said_again(room):
+    """Its route was mended meanwhile; the pause is for sources, who say the same by themselves."""
+    called(room, "alerts", group(service="nobody"))
+    (call,) = room.store.calls()
+    assert "is nothing that service could be" in call.answer
+
+    for number, service in enumerate(("auth-service", "auth-service")):
+        call.body["fields"]["labels.service"] = service
+        key = f"{call.key}:again-{number}"
+        room.store.replay(key, said_again(call, key), actor="terminal:op")
+        handle_all(room.bot)
+
+    assert [one.answer for one in room.store.calls()][:2] == [COUNTED, "became a plan"]
+    assert len(room.store.recent(9)) == 1
 
 
 def test_characters_that_nobody_can_see_come_no_further(store):

@@ -1,5 +1,6 @@
 """What `signoff init` writes can be read, says who and what was found, and lets nothing out of its quotes."""
 
+import subprocess
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +12,7 @@ from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
 from bot.setup.choices import STAND_IN, Choices, environment
 from bot.setup.configuration import configuration
-from bot.setup.files import drafts, write
+from bot.setup.files import drafts, example, write
 from bot.setup.init import told
 from bot.setup.runbook import runbook
 from bot.setup.toml import table
@@ -172,6 +173,18 @@ def test_nothing_is_written_over_anything(tmp_path: Path) -> None:
                      "signoff-rights.yml": True, ".signoff/.gitignore": True}  # fmt: skip
     assert {*again.values()} == {False}
     assert (tmp_path / ".env.example").read_text() == "mine"
+
+
+def test_an_address_between_the_quotes_of_the_example_comes_whole_through_a_shell(tmp_path: Path) -> None:
+    chosen = choices(Survey(databases=(DATABASE,)))
+    address = "postgresql://shop:a$b@host/shop?sslmode=require&connect_timeout=5"
+    (tmp_path / ".env").write_text(example(chosen).replace("SHOP_URL='", f"SHOP_URL='{address}"))
+
+    said = subprocess.run(
+        ["sh", "-c", "set -a; . ./.env; set +a; printenv SHOP_URL"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert said.stdout == f"{address}\n"
 
 
 def test_the_list_of_rights_is_the_one_that_a_deploy_asks_for() -> None:
