@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # The tests start hundreds of processes: where nothing compiled is kept, each compiles everything anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install demo test again check quick agents audit proof bench crash soak lock image-rehearsal clean
+.PHONY: install demo test again check quick agents audit proof bench bench-peers crash soak lock image-rehearsal clean
 
 # The lock is also its own constraint (-c): pip before 23.3 does not hold `psycopg[pool]` to what `psycopg` is pinned to.
 install: $(VENV)/.installed
@@ -91,6 +91,7 @@ soak: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.engine
+	$(BIN)/python -m tests.bench.processes --minutes $(or $(MINUTES),1)
 	$(BIN)/python -m tests.bench.growth
 	$(BIN)/python -m tests.bench.product
 	$(BIN)/python -m tests.bench.hot
@@ -98,6 +99,10 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.backup
 	$(BIN)/python -m tests.bench.ack
 	$(BIN)/python -m tests.bench.language
+
+# Signoff beside DBOS, LangGraph, Procrastinate and APScheduler, in one run; their own environment is made first.
+bench-peers: $(VENV)/.installed-dev
+	$(BIN)/python -m tests.bench.peers --rounds $(or $(ROUNDS),5) $(ARGS)
 
 # What the Dockerfile does, without a container: locked dependencies, the built wheel, the commands.
 image-rehearsal: $(VENV)/.installed-dev

@@ -1,0 +1,1 @@
+"""Signoff and its peers turn about in one run, each in processes of its own: `make bench-peers`."""
