@@ -1,17 +1,16 @@
 """What one process holds of the rows: an engine, a clock, what must not be seen, and one writer at a time."""
 
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-import psycopg
 from sqlalchemy import Engine, update
 from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
 from sqlmodel import col
 
+from storage.database.drivers import away
 from storage.database.fair_lock import FairLock
 from storage.database.leases import Held, still_held
 from storage.database.tables import Delivery
@@ -25,7 +24,7 @@ def _answering() -> Iterator[None]:
     """Tell a database that does not answer from everything else that can go wrong."""
     try:
         yield
-    except (DBAPIError, TimeoutError, sqlite3.OperationalError, psycopg.OperationalError) as error:
+    except away(DBAPIError, TimeoutError) as error:
         if isinstance(error, DBAPIError) and not _is_away(error):
             raise
         raise Unavailable(f"The database does not answer: {error}") from error
