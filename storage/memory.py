@@ -7,32 +7,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import Engine, update
-from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
 from sqlmodel import col
 
-from storage.database.drivers import away
+from storage.database.answering import answering
 from storage.database.fair_lock import FairLock
 from storage.database.leases import Held, still_held
 from storage.database.tables import Delivery
-from storage.errors import HandledElsewhere, LeaseLost, Unavailable
+from storage.errors import HandledElsewhere, LeaseLost
 from storage.secrets.redaction import Redactor
 from storage.transaction import Transaction
-
-
-@contextmanager
-def _answering() -> Iterator[None]:
-    """Tell a database that does not answer from everything else that can go wrong."""
-    try:
-        yield
-    except away(DBAPIError, TimeoutError) as error:
-        if isinstance(error, DBAPIError) and not _is_away(error):
-            raise
-        raise Unavailable(f"The database does not answer: {error}") from error
-
-
-def _is_away(error: DBAPIError) -> bool:
-    """A connection that was lost says so in many ways: also as an error of its transaction, when it idled."""
-    return isinstance(error, OperationalError) or error.connection_invalidated
 
 
 @dataclass
@@ -82,7 +65,7 @@ class Memory:
         # One writer at a time in this process: waiting here is fair, waiting inside SQLite is not.
         with (
             self._writer.turn(urgent=urgent),
-            _answering(),
+            answering(),
             self._writing.connect() as connection,
             connection.begin(),
         ):
@@ -96,7 +79,7 @@ class Memory:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        with _answering(), self.engine.begin() as connection:
+        with answering(), self.engine.begin() as connection:
             yield Transaction(connection, self.clock, self.redact)
 
     @contextmanager

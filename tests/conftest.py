@@ -29,6 +29,20 @@ if TYPE_CHECKING:
     from tests.support.store import Store
 
 
+# What starts whole processes and waits for them.
+PATIENT = {"stories", "soak", "crash", "demo", "kubernetes", "cli"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Spread what waits among what computes: it fills the gaps, and the longest is not the last one."""
+    files = dict.fromkeys(item.path for item in items)
+    patient = [file for file in files if PATIENT & {*file.parts}]
+    quick = [file for file in files if not PATIENT & {*file.parts}]
+    place = {file: 0.8 * at / len(patient) for at, file in enumerate(patient)}
+    place |= {file: at / len(quick) for at, file in enumerate(quick)}
+    items.sort(key=lambda item: place[item.path])
+
+
 @pytest.fixture(autouse=True)
 def own_log() -> Iterator[None]:
     """A command says how its process logs. Here it shares the process with all later tests."""

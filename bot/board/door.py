@@ -22,7 +22,7 @@ HEADERS = {
 }
 COOKIE = "__Host-board"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-FETCHES = (60, 10.0)  # so many in so many seconds, of one session
+FETCHES = (120, 10.0)  # so many in so many seconds, of one session: six live pages, and a person in a hurry
 ENTRIES = (10, 60.0)  # of one address
 STREAMS = 6  # at once, of one session
 STREAMS_IN_ALL = 400

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from bot.cards.blocks import escape
+from bot.cards.face.difference import pointed
 from bot.cards.face.durations import seconds, usually
 from bot.cards.face.ended import fact_of
 from bot.cards.face.lines import at, failing, step_lines, subject, title, when
@@ -118,7 +119,8 @@ def _changed(view: PlanView, now: datetime) -> str:
     if not view.changes:
         return "Nothing: this is how it was proposed."
     by = "The planner" if view.author == "planner" else f"<@{view.author}>"
-    return f"{by} made revision {view.revision}: {escape('; '.join(view.changes))}."
+    told = "; ".join(pointed(view.changes, view))
+    return f"{by} made revision {view.revision}: {told}."
 
 
 def _what(view: PlanView, now: datetime) -> str:

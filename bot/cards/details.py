@@ -4,6 +4,7 @@ from collections import Counter
 from datetime import datetime
 
 from bot.cards.blocks import Block, context, escape, section, split
+from bot.cards.face.difference import pointed
 from bot.cards.face.durations import usually
 from bot.cards.face.lines import subject
 from bot.cards.face.long_plan import named
@@ -20,8 +21,15 @@ STEPS = 90  # blocks in a form, without the rest
 
 def details_form(view: PlanView, now: datetime) -> Block:
     head = section(f"*{escape(clip(subject(view), 300))}*\n{escape(standing(view, now))}")
-    blocks = [head, *step_blocks(view), context(*facts(view))]
+    blocks = [head, *differences(view), *step_blocks(view), context(*facts(view))]
     return modal("details", "Details", "", {"p": view.id, "r": view.revision}, blocks)
+
+
+def differences(view: PlanView) -> list[Block]:
+    """All that this revision changes; the card has room for the first of it."""
+    told = [f"• {clip(one, 500)}" for one in pointed(view.changes, view)]
+    whole = "\n".join([f"*Revision {view.revision} changes*", *told])
+    return [section(part) for part in split([whole])][:4] if told else []
 
 
 def step_blocks(view: PlanView) -> list[Block]:

@@ -19,6 +19,7 @@ from bot.cards.blocks import (
     section,
 )
 from bot.cards.escalation import LABELS, advice, asking, called, undoable, updating
+from bot.cards.face.difference import pointed
 from bot.cards.face.lines import at, title
 from bot.cards.face.once import elsewhere, named
 from bot.cards.phrases import doer, first_clauses, lasting, person, placeless, spent, standing
@@ -158,7 +159,7 @@ def _review(view: PlanView, event: Event | None, *, guides: bool) -> tuple[list[
         "abort": f":octagonal_sign: It ends here: {why}",
     }.get(data["verb"], f":raised_hand: I need a person to say how it goes on: {why}")
     if beyond := data.get("changes"):
-        lines = [f"• {escape(str(change))}" for change in beyond]
+        lines = [f"• {change}" for change in pointed([str(one) for one in beyond], view)]
         return [line, "This goes beyond what was approved; please decide it on the card:", *lines], []
     asked = data["verb"] == "ask" and view.state == PlanState.stalled and not view.looking
     if asked and step and step.choices:  # its own message has the question and the buttons, and has called

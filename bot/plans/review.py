@@ -12,6 +12,7 @@ from typing import Any
 
 from bot.context import Bot
 from bot.planner.decision import Decision, Progress, Verb, progress
+from bot.planner.edits.difference import ADDED
 from bot.planner.review.gate import Ruling
 from bot.planner.review.ladder import LADDER, Ladder, ask, next_move
 from bot.plans.amend import bereft
@@ -80,7 +81,7 @@ def as_policy_asks(bot: Bot, view: PlanView, ruling: Ruling) -> Ruling:
         asked = terms(alone, catalogue, bot.config, authors=view.askers, now=now, machine=view.machine)
         contract = catalogue.find(step)
         if contract and contract.reads and (asked.needed or asked.demands.denied):
-            lines.append(f"{step.id} is added ({step.worker}.{step.action}): policy asks for a person here")
+            lines.append(f"{step.id}: {ADDED}policy asks for a person here")
     return replace(ruling, way="needs_approval", changes=(*ruling.changes, *lines)) if lines else ruling
 
 

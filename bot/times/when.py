@@ -15,7 +15,10 @@ LATE = timedelta(hours=1)  # how late a step with a plain time may still start
 NIGHT_ENDS = 6
 
 TIME = r"(?P<hour>\d{1,2})(?::(?P<minute>\d{2}))?\s*(?P<half>[ap]\.?m\.?)?"
-DAY = r"(?P<day>today|tonight|tomorrow(?: night)?|(?:mon|tues|wednes|thurs|fri|satur|sun)day(?: night)?)"
+DAY = (
+    r"(?P<day>today|tonight|day after tomorrow|tomorrow(?: night)?"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day(?: night)?)"
+)
 _ANY = re.sub(r"\?P<\w+>", "?:", TIME)
 CLOCK = re.compile(
     rf"^(?:(?:on )?{DAY}(?:,? at| @|,)? )?(?:at )?{TIME}(?: (?:on )?(?P<late_day>{DAY[8:-1]}))?$", re.I
@@ -287,6 +290,8 @@ def _date(word: str, at: time, now: datetime) -> date:
     if base in {"today", "tonight"}:
         begun = small and now.hour < NIGHT_ENDS and now.time() < at
         return today + timedelta(days=1) if small and not begun else today
+    if base == "day after tomorrow":
+        return today + timedelta(days=2)
     if base == "tomorrow":
         return today + timedelta(days=2 if small else 1)
     ahead = (DAYS.index(base[:3]) - today.weekday()) % 7

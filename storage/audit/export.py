@@ -15,6 +15,7 @@ from sqlmodel import col
 from storage.audit.verify import START, Checkpoint, Heads, check, read_checkpoint, root
 from storage.config import RELEASE
 from storage.contract.spec import utc
+from storage.database.answering import answering
 from storage.database.tables import Event, Plan, System
 from storage.errors import Conflict
 from storage.journal.chain import canonical, event_text
@@ -38,7 +39,7 @@ def journal(engine: Engine) -> Iterator[bytes]:
 def snapshot(engine: Engine) -> Iterator[Connection]:
     """Reads see one moment. SQLite's always do; PostgreSQL's must be told."""
     options = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name == "postgresql" else {}
-    with engine.execution_options(**options).begin() as connection:
+    with answering(), engine.execution_options(**options).begin() as connection:
         yield connection
 
 

@@ -1,12 +1,13 @@
 """What a revision changes, as it stands directly above Approve. Pure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from bot.cards.blocks import escape
 from bot.cards.face.lines import spans, when, within
 from bot.cards.phrases import FIELDS, REFRESHED
+from bot.planner.edits.difference import ADDED
 from storage.contract.saying import wording
 from storage.contract.spec import PlanSpec, Schedule
 from storage.reading.plan_view import PlanView
@@ -27,13 +28,30 @@ def changed(view: PlanView) -> list[str]:
     fresh = view.changes[0].startswith(REFRESHED)
     shown = [change for change in view.changes if not (fresh and change.endswith(MEANT))]
     plain = [change.removeprefix(REFRESHED) for change in shown]
-    told = "; ".join(_difference(change, view, view.spec) for change in within(plain, CHANGED))
+    told = "; ".join(within(pointed(plain, view), CHANGED))
     did = "brought it up to date:" if fresh else "changed"
     return [f"{author} *{did}* {told}"]
 
 
+def pointed(changes: Sequence[str], view: PlanView) -> list[str]:
+    """As people point at them: by the numbers of their steps; what is added for one reason is one line."""
+    spec, groups = view.spec or PlanSpec(goal="", steps=()), dict[str, list[int]]()
+    known = {step.id: number for number, step in enumerate(spec.steps, start=1)}
+    for change in changes:
+        key, _, rest = change.partition(": ")
+        if rest.startswith(ADDED) and key in known:
+            groups.setdefault(rest, []).append(known[key])
+        else:
+            groups[change] = []
+    return [_added(told, at) if at else _difference(told, view, spec) for told, at in groups.items()]
+
+
+def _added(told: str, at: Sequence[int]) -> str:
+    return f"step{'s' if len(at) > 1 else ''} {spans(at)} *added*; {escape(told.removeprefix(ADDED))}"
+
+
 def _difference(change: str, view: PlanView, spec: PlanSpec) -> str:
-    """As people point at it: by the number of its step, where it has one."""
+    """By the number of its step, where it has one."""
     key, _, rest = change.partition(": ")
     known = {step.id: number for number, step in enumerate(spec.steps)}
     if key not in known:

@@ -20,6 +20,8 @@ from storage.errors import BadTime, SignoffError
 
 COUNT, UNIT = r"(?:an?|one|two|three|four|five|six|\d+)", r"(?:hours?|h|minutes?|mins?|min|days?)"
 LATER = re.compile(rf"\b(?:by|for) {COUNT} (?:more )?{UNIT}\b|\b{COUNT} {UNIT} later\b", re.I)
+LEAVES = {"leave": "out", "lass": "weg"}  # by themselves they say that something stays
+TO_SOMEBODY = re.compile(r"^\W*(?:<@|@)\w")  # the bot's own mention was taken off before
 TOO = re.compile(r"^(?:(?:and|also|please) )*(?P<wish>.+?),? (?:too|as well|also)[.! ]*$", re.I)
 COUNTS = {"a": "1", "an": "1", "one": "1", "two": "2", "three": "3", "four": "4", "five": "5", "six": "6"}
 
@@ -38,10 +40,19 @@ class Found:
         """Whether it has a word of these lists."""
         return any(word.text in words_of(*names) for word in self.words)
 
+    def drops(self) -> bool:
+        """Whether something shall go: “leave” does only with “out”, and “no, …” only objects."""
+        said = [word.text for word in self.words]
+        objects = said[:2] in (["no", ","], ["no", "."])
+        kept = {word for word, off in LEAVES.items() if off not in said}
+        return bool({*said[objects:]} & words_of("drops") - kept)
+
 
 def change(text: str, about: EditContext) -> Act | None:
     """The draft that these words ask for, a question back, or None for talk."""
     said = unpraised(text)
+    if TO_SOMEBODY.match(text):
+        return None
     if PEOPLE.search(said.lower()) and said.rstrip().endswith("?"):
         return None  # a question to other people
     said = said.replace("&amp;", "&").replace(" & ", " and ")
@@ -56,11 +67,13 @@ def _changed(said: str, found: Found, about: EditContext) -> Act | None:
         return _otherwise(said, found, about)
     if not (found.pointers or found.times or found.values):
         return None
-    if found.says("drops") and found.pointers and not found.times and not found.values:
+    if found.drops() and (found.says("never", "stays") or found.times):
+        return Act("unclear", asks=examples(about))  # “don't skip the backup”: nothing is dropped by that
+    if found.drops() and found.pointers and not found.values:
         return _without(found, about)
     if found.times:
         return _timed(found, about)
-    if found.values and not found.says("drops", "never"):
+    if found.values and not found.drops() and not found.says("never"):
         return _valued(found, about)
     return _ordered(found, about) or _otherwise(said, found, about)
 
@@ -229,6 +242,9 @@ def _otherwise(said: str, found: Found, about: EditContext) -> Act | None:
     first = bare(said).partition(" ")[0]
     begins = first in words_of("moves", "drops", "uses", "adds") or "instead" in said.lower().split()
     begins = begins or bool(found.times and found.pointers and found.pointers[0].start == 0)
+    begins = begins or bool(found.times and first in words_of("never")) or _waived(said, found)
+    if found.drops() and found.says("never", "stays"):
+        return Act("unclear", asks=examples(about)) if begins else None
     try:
         return Act("edit", draft=understand(bare(said), about))
     except NotUnderstood as error:
@@ -242,6 +258,11 @@ def _otherwise(said: str, found: Found, about: EditContext) -> Act | None:
         )
     except SignoffError as error:
         return Act("unclear", asks=str(error)) if begins else None
+
+
+def _waived(said: str, found: Found) -> bool:
+    """“never mind the backup”: of one step, which is not all of it."""
+    return bare(said).startswith("never mind ") and bool(found.pointers)
 
 
 def _digits(said: str) -> str:

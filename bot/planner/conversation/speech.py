@@ -11,6 +11,7 @@ from bot.planner.language.lexicon.plain import plain
 
 LONGEST = 300  # characters; a longer text is talk
 KINDS: tuple[Kind, ...] = ("cancel", "approving", "thanks", "hello", "retry", "again", "undo")
+REPEATED = frozenset({"approving", "thanks"})  # “lgtm 👍”, “yes, ship it!”
 WAIT = Act(
     "unclear",
     asks="It goes on until somebody cancels it. To move it, say when, as in “make it 3am”.",
@@ -74,7 +75,8 @@ def whole(text: str) -> Act | None:
         return None
     said = {one.replace(",", "") for one in (normal(text).rstrip("? "), bare(text))}
     for kind in KINDS:
-        if any(re.fullmatch(said_as(kind), one) for one in said):
+        one_way = rf"{said_as(kind)}(?:[ .!,]+{said_as(kind)})*" if kind in REPEATED else said_as(kind)
+        if any(re.fullmatch(one_way, one) for one in said):
             return Act(kind)
     if any(re.fullmatch(said_as("pause"), one) for one in said):
         return WAIT

@@ -7,9 +7,9 @@ from bot.planner.conversation.pointing import NUMBERS, ORDINALS
 from bot.planner.conversation.speech import bare, normal
 
 ASKS = re.compile(
-    r"^(?:who|whom|whose|why|when|what|what's|whats|which|where|how|how's|is|are|was|were|does|do|did|will|would|"
-    r"can|has|have|status|progress|eta|any (?:news|update)s?|update|wer|warum|wieso|wann|was|wie|quién|"
-    r"quien|por qué|cuándo|cuando|qué|cómo)\b"
+    r"^(?:who|whom|whose|why|when|what|what's|whats|which|where|how|how's|is|are|was|were|does|did|will|"
+    r"do(?! not)|would|can|has|have|status|progress|eta|any (?:news|update)s?|update|"
+    r"wer|warum|wieso|wann|was|wie|quién|quien|por qué|cuándo|cuando|qué|cómo)\b"
 )
 # A question to other people: what they think, or what they know.
 PEOPLE = re.compile(
@@ -52,6 +52,8 @@ TOPICS: dict[str, tuple[str, ...]] = {
     ),
     "status": (
         r"\b(?:status|progress|how(?:'s| is| are| far| did)?|going|doing|far|done|finished|ready|running)\b",
+        r"\b(?:worked|succeeded|successful|passed)\b",
+        r"^(?:did|does) (?:it|this|that|the \w+) (?:work|succeed|pass)\b",
         r"\b(?:started|over|news|updates?|happening|where are we|stand|state|approved|wie|läuft|cómo va)\b",
     ),
     "what": (r"^what(?:'s)?\b.*\b(?:do|does|happens?|this|it|plan|going to|run)\b",),

@@ -14,6 +14,7 @@ from storage.contract.states import dependents
 WORDS = {"depends_on": "waits for", "failure_action": "on failure", "retries": "retries",
          "success_criteria": "criteria", "worker": "worker", "action": "action"}  # fmt: skip
 
+ADDED = "added; "  # and why that is not covered by the approval before
 UNCHANGING = ": only what changes nothing"  # behind the goal of a plan whose every change was left out
 
 
@@ -86,7 +87,7 @@ def _added(old: PlanSpec, new: PlanSpec, catalogue: Catalogue) -> Iterator[str]:
         contract = catalogue.find(step)
         why = why_not(old, step, before, contract) if contract else "no worker offers it"
         if why:
-            yield f"{step.id} is added ({step.worker}.{step.action} {_given(step)}): {why}"
+            yield f"{step.id}: {ADDED}{why}"
         before.append(step)
 
 
@@ -149,7 +150,3 @@ def _said(value: Any) -> str:
     if hasattr(value, "op"):
         return f"{value.field} {value.op} {value.value}"
     return f"{value.attempts} times" if hasattr(value, "attempts") else str(value)
-
-
-def _given(step: StepSpec) -> str:
-    return ", ".join(f"{name} {value}" for name, value in step.parameters.items()) or "without parameters"

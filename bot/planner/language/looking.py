@@ -50,6 +50,9 @@ def _bare(words: Sequence[Word], index: int, world: World) -> Word:
 
 def _light(words: Sequence[Word], hit: Hit, world: World) -> bool:
     """“kick off”, “set up”: a light verb of several words, not the verb that it begins with."""
+    after = words[hit.start + 1].text if hit.start + 1 < len(words) else ""
+    if hit.size == 1 and words[hit.start].text in {"keep", "keeps"} and after.endswith("ing"):
+        return True  # “we keep getting timeouts”: again and again
     return hit.size == 1 and hit.role == "verb" and world.vocabulary.lights.at(words, hit.start) > 1
 
 
@@ -115,6 +118,23 @@ def _claimable(words: Sequence[Word], found: Sequence[Name], roles: Mapping[int,
     }
 
 
+RECENT = frozenset(
+    {
+        "last",
+        "latest",
+        "newest",
+        "most",
+        "recent",
+        "nightly",
+        "night",
+        "week",
+        "yesterday",
+        "still",
+        "already",
+    }
+)
+
+
 def _passable(words: Sequence[Word], roles: Mapping[int, str], world: World) -> set[int]:
     """Words that may stand in the gap of a phrase."""
     known = world.vocabulary
@@ -138,6 +158,7 @@ def _passable(words: Sequence[Word], roles: Mapping[int, str], world: World) -> 
         or word.bare in known.small
         or word.bare in kinds
         or word.bare in world.lexicon.parts
+        or word.bare in RECENT
         or word.kind in {"number", "path"}
     }
 

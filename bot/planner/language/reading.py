@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from bot.planner.language.document import Reading, Sentence, Understood, Wish, World
-from bot.planner.language.doubts import leftovers
+from bot.planner.language.doubts import leftovers, moments
 from bot.planner.language.doubts.comments import remarks
 from bot.planner.language.doubts.refusals import refused
 from bot.planner.language.lexicon import plain, words
 from bot.planner.language.lexicon.plain import Doubt
-from bot.planner.language.lexicon.vocabulary import split
 from bot.planner.language.looking import look, split_up
 from bot.planner.language.meaning.asking import asks_something
 from bot.planner.language.meaning.clauses import Part
@@ -103,7 +102,7 @@ def _finish(
     question = all(one.question for one in known)
     if not any(wish.changes for wish in timed):
         recurs = every or any(time.recurs for time in sentence.times)
-        more = more if recurs else []
+        more = more if recurs else moments.postponed(known, more)
     return replace(
         made,
         wishes=tuple(timed),
@@ -188,9 +187,9 @@ def _timed(
     """Each wish with its own time; one before all of them, or behind what “and” joins, is everybody's."""
     doubts = [Doubt("time", time.said, "when", time.why) for time in sentence.times if time.kind == "doubt"]
     plain_ = [time for time in sentence.times if time.kind == "at"]
-    aside = [time for time in plain_ if _in_aside(sentence, time, known)]
-    doubts += [Doubt("time", time.said, "when", f"Is “{time.said}” when it shall start?") for time in aside]
-    plain_ = [time for time in plain_ if time not in aside]
+    unsure = [*moments.doubtful(sentence, plain_, known)]
+    doubts += [moments.doubt(sentence, time) for time in unsure if not moments.past(sentence, time)]
+    plain_ = [time for time in plain_ if time not in unsure]
     if every:
         return [*wishes], [*doubts, *_recurring(plain_, known, every)]
     spans = [one.part.span for one in known]
@@ -212,22 +211,6 @@ def _timed(
     if only > 0 and not any(wish.follows for wish in made[: only + 1]):
         made[0] = replace(made[0], when=made[only].when)
     return made, doubts
-
-
-TELLERS = frozenset(
-    split("we, it, they, there, users, customers, people, everyone, everybody, he, she, i, traffic")
-)
-
-
-def _in_aside(sentence: Sentence, time: Time, known: Sequence[Understood]) -> bool:
-    """“…, we expect more traffic tonight”: a time inside a remark may be of the remark alone."""
-    one = next((one for one in known if time.start in one.part.span and one.intent.changes), None)
-    used = [i for i in ({*one.claimed, *one.facts.used} if one else ()) if i < time.start]
-    open_ = [i for i in range(max(used, default=time.start) + 1, time.start) if not sentence.roles.get(i)]
-    said = [sentence.words[i] for i in open_]
-    split = [n for n, word in enumerate(said) if word.kind == "mark"]
-    told = [word for n, word in enumerate(said) if split and n > split[0] and word.text in TELLERS]
-    return bool(told) and not any(i > time.start for i in ({*one.claimed, *one.facts.used} if one else ()))
 
 
 def _tonight(listed: Sequence[Time]) -> list[Time]:

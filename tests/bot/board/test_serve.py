@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
+from bot.board.door import FETCHES
 from bot.board.streams import Watch
 from storage.config import SignoffConfig
 from storage.database.tables import Opened, Revision
@@ -259,9 +260,9 @@ def test_where_slack_does_not_say_who_it_is_nothing_is_shown(site: Board):
 @pytest.mark.hostile
 def test_who_asks_too_often_waits(site: Board):
     site.enters("ANN")
-    found = [site.gets("/plans", "ANN")[0] for _ in range(70)]
+    found = [site.gets("/plans", "ANN")[0] for _ in range(FETCHES[0] + 10)]
 
-    assert found.count(200) == 60
+    assert found.count(200) == FETCHES[0]
     assert found[-1] == 429
 
 

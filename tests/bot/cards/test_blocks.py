@@ -15,7 +15,7 @@ from bot.cards.card import PLAINER, body, card, editing
 from bot.cards.clarify_form import choices as offered
 from bot.cards.clarify_form import clarify_form, questions
 from bot.cards.decision_form import decision_form
-from bot.cards.details import details_form, facts, step_blocks
+from bot.cards.details import details_form, differences, facts, step_blocks
 from bot.cards.edit_form import edit_form, step_form
 from bot.cards.escalation import answers, choices, guide_form, takeover_form, update_button, updating
 from bot.cards.face.buttons import buttons
@@ -42,6 +42,7 @@ DRAWN: dict[Callable[..., Any], Callable[[PlanView], Any]] = {
     body: lambda view: _as_markup(body(view, NOW, site="https://ours.example/")),
     buttons: lambda view: buttons(view, approvable=True),
     details_form: lambda view: details_form(view, NOW),
+    differences: differences,
     step_blocks: step_blocks,
     facts: lambda view: _as_markup(facts(view)),
     step_lines: lambda view: _as_markup(step_lines(view, NOW)),

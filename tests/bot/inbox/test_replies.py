@@ -56,6 +56,14 @@ def test_what_others_say_is_not_read(room, user):
     assert verbs(room.store, room.view().id) == ["request", "propose"]
 
 
+@pytest.mark.parametrize("words", ["<@U0DAVE> use canary instead", "(<@U0DAVE> cancel it?)"])
+def test_what_is_said_to_somebody_else_is_left_alone(room, words):
+    room.says("BOB", words)
+
+    assert (room.view().revision, room.view().state) == (1, PlanState.proposed)
+    assert room.whispers("BOB") == []
+
+
 @pytest.mark.parametrize("words", ["lgtm", "approve", "👍", "ship it!"])
 def test_words_never_approve_and_are_answered_with_the_button(room, words):
     room.says("BOB", words)

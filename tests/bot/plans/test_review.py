@@ -124,9 +124,12 @@ def test_what_changes_something_is_put_before_people_as_a_difference(lite):
 
     view = lite.view(plan_id)
     assert (view.state, view.revision, view.approved_by) == (PlanState.proposed, 2, ())
-    assert [line.partition(":")[0] for line in view.changes] == ["mend is added (ops.deploy service a)"]
+    assert view.changes == ("mend: added; it changes something, and the mandate does not name it",)
     assert states(lite, plan_id) == {"save": "succeeded", "mend": "pending"}, "what ran shows as done"
     assert "goes beyond what was approved" in shown(lite, plan_id, "review")
+    assert "step 2 *added*; it changes something, and the mandate does not name it" in shown(
+        lite, plan_id, "review"
+    )
     assert "The planner may add up to 5 look-ups." in card(view, lite.clock(), planner=True)[0]
     approve(lite, plan_id)
     assert states(lite, plan_id) == {"save": "succeeded", "mend": "pending"}, "what ran does not run again"

@@ -726,7 +726,7 @@ def test_sixty_look_ups_are_told_in_one_message_a_line_each_and_the_end_does_not
     said = [readable(message) for message in workspace.thread(store.view(plan_id).card)[1:]]
 
     assert lines(outbox, workspace, plan_id) == [60]
-    assert any(": done in" in text for text in said)
+    assert any("60 steps: 60 done." in text for text in said)
 
 
 def test_of_many_steps_each_has_its_line_changes_a_message_and_look_ups_one_that_grows(

@@ -641,3 +641,7 @@ def test_the_opening_that_words_name_is_found_at_any_moment_and_other_words_name
     assert found is not None
     assert (found.not_before, found.not_after) == (at("2026-11-16 07:00"), at("2026-11-16 09:00"))
     assert opening("2am", WINTER, ONE) is None
+
+
+def test_the_day_after_tomorrow_is_two_days_on():
+    assert plainly("day after tomorrow at 05:00", "2026-11-15 18:00", ONE) == at("2026-11-17 05:00")

@@ -7,7 +7,9 @@ import pytest
 from bot.turns.anchor import Anchor
 from storage.audit.export import journal
 from storage.audit.verify import check, read_checkpoint
-from tests.support.fakes import approve, messages, propose, tamper
+from storage.database.engine import open_engine
+from storage.errors import Unavailable
+from tests.support.fakes import FakeClock, approve, messages, propose, tamper
 from tests.support.store import Store
 
 
@@ -33,6 +35,14 @@ def test_each_checkpoint_is_written_and_posted_once(anchor, lite, clock):
     assert newest.root in posted[1].text
     assert check(journal(lite.engine), newest.heads).problems == []
     assert read_checkpoint(lines, newest.root) == newest
+
+
+@pytest.mark.postgres
+def test_a_database_that_is_away_is_waited_for(tmp_path: Path, clock: FakeClock):
+    nowhere = Store(open_engine("postgresql+psycopg://signoff@127.0.0.1:1/signoff"), clock)
+
+    with pytest.raises(Unavailable):
+        Anchor(nowhere, tmp_path / "checkpoints.jsonl").drop()
 
 
 def test_without_a_channel_only_the_file_grows(anchor, lite):

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from bot.turns.one_at_a_time import Shifts
+from storage.database.engine import open_engine
 from storage.database.leases import SECONDS
 from storage.errors import LeaseLost
 from tests.conftest import emptied
@@ -89,6 +90,13 @@ def test_who_ends_leaves_its_work_at_once(place):
     second.in_turn(place, "hear", lambda: did.append("second"))()
 
     assert did == ["second"]
+
+
+@pytest.mark.postgres
+def test_who_ends_while_the_database_is_away_lets_its_leases_lapse(caplog):
+    Shifts(open_engine("postgresql+psycopg://signoff@127.0.0.1:1/signoff"), ["hear"]).give_back()
+
+    assert "lapse by themselves" in caplog.text
 
 
 def test_on_one_sqlite_file_there_is_one_bot_and_no_lease(lite):

@@ -32,6 +32,17 @@ def between(sentence: Sentence, part: Part, known: Sequence[Understood], world: 
         doubts += _joined(sentence, clause, open_, known, world)
     else:
         doubts += second_wish(sentence, part.span, open_, world)
+        if known and not any(one.question or one.intent.trouble for one in known):
+            looks = any(hit.claimed <= {*part.span} and not quiet(sentence, hit) for hit in sentence.hits)
+            looks = looks and sentence.words[part.span.start - 1].text != ";"
+            told = looks or any(world.vocabulary.asking.at(sentence.words, i) for i in part.span)
+            doubts += [] if told else _joined(sentence, clause, open_, known, world, strong=part.strong)
+            doubts += _if(sentence, part, open_, known, world)
+            doubts += [
+                one
+                for one in _leading(sentence, clause, open_, known, world)
+                if _framed(sentence, part, world)
+            ]
     return leftovers.Judged(tuple(doubts), (*leftovers.quoted(sentence.words, open_, world.vocabulary),))
 
 
@@ -68,17 +79,32 @@ TELLERS = frozenset(split("it, this, that, they, we, i, users, customers, everyb
 
 
 def _joined(
-    sentence: Sentence, clause: Clause, open_: Sequence[int], known: Sequence[Understood], world: World
+    sentence: Sentence,
+    clause: Clause,
+    open_: Sequence[int],
+    known: Sequence[Understood],
+    world: World,
+    *,
+    strong: bool = False,
 ) -> list[Doubt]:
     """“… and tell marketing”, “…. Then mail it to me”: a second wish that was not read."""
     start, words = clause.span.start, sentence.words
     odd = [i for i in open_ if words[i].bare not in world.vocabulary.small]
     if start <= min(one.part.span.start for one in known) or not odd or "argument" not in world.rules:
         return []
-    led = words[start].text in clauses.JOINS | clauses.STRONG or words[start - 1].text == ";"
+    led = strong or words[start].text in clauses.JOINS | clauses.STRONG or words[start - 1].text == ";"
     apart = words[start - 1].text in clauses.ENDS - {";"}
     told = apart and start + 1 in clause.span and words[start + 1].text in TELLERS
     return [Doubt("argument", leftovers.phrase_at(clause, odd[0]))] if led and not told else []
+
+
+def _if(
+    sentence: Sentence, part: Part, open_: Sequence[int], known: Sequence[Understood], world: World
+) -> list[Doubt]:
+    """“if you read this, check auth-prod”: a read that hangs on something."""
+    first, bound = min(one.part.span.start for one in known), world.vocabulary.risk["condition"]
+    tied = [i for i in open_ if bound.at(sentence.words, i)] if part.span.stop <= first else []
+    return [Doubt("condition", leftovers.phrase_at(sentence.clause(part.span), i)) for i in tied[:1]]
 
 
 def _leading(
@@ -93,6 +119,10 @@ def _leading(
     ended = any(words[i].text in clauses.ENDS for i in behind)
     told = any(words[i].text in world.vocabulary.frames or _addressed(sentence, i) for i in clause.span)
     return [Doubt("frame", leftovers.phrase_at(clause, odd[0]))] if not ended or told else []
+
+
+def _framed(sentence: Sentence, part: Part, world: World) -> bool:
+    return any(sentence.words[i].text in world.vocabulary.frames for i in part.span)
 
 
 def _addressed(sentence: Sentence, index: int) -> bool:

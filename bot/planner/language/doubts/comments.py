@@ -6,7 +6,7 @@ from dataclasses import replace
 from bot.planner.language.document import Sentence, Understood, World
 from bot.planner.language.doubts import leftovers
 from bot.planner.language.doubts.between import between
-from bot.planner.language.doubts.reads import of_read
+from bot.planner.language.doubts.reads import of_read, verbal
 from bot.planner.language.doubts.taken import phrased, quiet, used
 from bot.planner.language.lexicon.plain import Doubt
 from bot.planner.language.meaning.clauses import Part
@@ -26,8 +26,11 @@ def remarks(
         told = _of_wish(sentence, one, world) if one else between(sentence, part, known, world)
         doubts += told.doubts
         unused += told.unused
-    if any(one.intent.changes for one in known) and "frame" in world.rules:
-        doubts += _colon(sentence, known, world)
+    if "frame" in world.rules:
+        ordered = [one for one in known if one.intent.changes or not (one.question or one.intent.trouble)]
+        doubts += [*(_colon(sentence, ordered, world) if ordered else ()), *_quoted(sentence, world)]
+    if "risk" in world.rules and any(one.intent.changes for one in known):
+        doubts += _signs(sentence, parts)
     return leftovers.Judged(tuple(doubts), tuple(unused))
 
 
@@ -38,7 +41,8 @@ def _of_wish(sentence: Sentence, one: Understood, world: World) -> leftovers.Jud
         sentence.clause(one.part.span), used(sentence, one, world), one.verb, one.intent.tables(),
         world.vocabulary, world.rules,
     )  # fmt: skip
-    return replace(told, doubts=(*told.doubts, *_left(sentence, one, world)))
+    more = [*_left(sentence, one, world), *verbal(sentence, one.part.span)]
+    return replace(told, doubts=(*told.doubts, *more))
 
 
 def _left(sentence: Sentence, one: Understood, world: World) -> Iterator[Doubt]:
@@ -60,6 +64,25 @@ def _left(sentence: Sentence, one: Understood, world: World) -> Iterator[Doubt]:
         yield Doubt("target", sentence.words[i].said, "version" if "version" in one.intent.slots else "")
 
 
+def _quoted(sentence: Sentence, world: World) -> list[Doubt]:
+    """“say "check auth-prod"”: a wish in quotes is somebody's words."""
+    marks = [i for i, word in enumerate(sentence.words) if word.text in {'"', "'"}]
+    for start, end in zip(marks[::2], marks[1::2], strict=False):
+        verbs = [hit for hit in sentence.hits if hit.role == "verb" and start < hit.start < end]
+        if verbs and end - start > 2:
+            return [Doubt("frame", leftovers.phrase_at(sentence.clause(range(start + 1, end)), start + 1))]
+    return []
+
+
+def _signs(sentence: Sentence, parts: Sequence[Part]) -> Iterator[Doubt]:
+    """“#!/bin/sh” before a wish: signs of code that stand in no clause."""
+    inside = {i for part in parts for i in part.span}
+    for index, word in enumerate(sentence.words):
+        if index not in inside and word.text in leftovers.SYMBOLS - {";"} and not sentence.roles.get(index):
+            yield Doubt("symbols", word.said)
+            return
+
+
 def _colon(sentence: Sentence, known: Sequence[Understood], world: World) -> list[Doubt]:
     """“x: wish” is a frame, unless x is courtesy, a ticket, a verb or a kind of thing."""
     claimed = {i for one in known for i in {*one.claimed, *one.facts.used}}
@@ -74,6 +97,6 @@ def _colon(sentence: Sentence, known: Sequence[Understood], world: World) -> lis
             or before.bare in world.vocabulary.small
             or before.bare in kinds
         )
-        if not fine and index < max(one.verb for one in known):
+        if not fine and index < max(max(one.verb, min(one.facts.used, default=0)) for one in known):
             return [Doubt("frame", before.said)]
     return []

@@ -1,9 +1,11 @@
 """What is refused whatever else was said: what destroys, is only told, says not to, or was taken back."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from bot.planner.language.document import Sentence, Understood, World
 from bot.planner.language.doubts import leftovers
+from bot.planner.language.lexicon.vocabulary import split
 from bot.planner.language.meaning.intents import PASSIVE
 
 NO_PLAN = "“{said}” says not to, so nothing is planned."
@@ -56,7 +58,7 @@ def refused(sentence: Sentence, found: Sequence[Understood | None], world: World
         return DESTROYS.format(said=wipes), gate
     if not known:
         return GATED.format(said=gate) if gate else "", gate
-    told = [one for one in known if _told(sentence, one)]
+    told = [one for one in known if _told(sentence, one, world)]
     if any(one.intent.changes for one in told) or len(told) == len(known):
         return TOLD_IT, gate
     no = next((said for one in known if (said := _negated(sentence, one, world))), "")
@@ -64,12 +66,12 @@ def refused(sentence: Sentence, found: Sequence[Understood | None], world: World
     return NO_PLAN.format(said=said) if said else "", gate
 
 
-def _told(sentence: Sentence, one: Understood) -> bool:
+def _told(sentence: Sentence, one: Understood, world: World) -> bool:
     """“We restarted checkout”, “deploying v2.3 broke logins”: said of what was, not of what shall be."""
     if one.question:
         return False
     if not one.intent.changes:
-        return one.form == "noun" and _look_told(sentence, one)
+        return _doing(sentence, one) or (one.form == "noun" and _look_told(sentence, one, world))
     if one.form == "base":
         return _was(sentence, one)
     before = [sentence.words[i].text for i in range(one.part.span.start, one.core)]
@@ -87,10 +89,66 @@ WANTING = frozenset({"need", "needs", "want", "like"})
 DID = frozenset({"have", "has", "had", "i", "we", "they", "already"})
 
 
-def _look_told(sentence: Sentence, one: Understood) -> bool:
+BEING = frozenset({"was", "were", "been", "am", "is", "are", "i'm", "we're", "they're", "he's", "she's"})
+WISHING = frozenset(
+    split(
+        "need, needs, want, wants, would, could, should, must, can, may, will, wanna, require, wish, love"
+        ", like"
+    )
+)
+
+
+def _doing(sentence: Sentence, one: Understood) -> bool:
+    """“I was checking auth-prod when …”: somebody does or did it already."""
+    before = sentence.words[one.core - 1].text if one.core > one.part.span.start else ""
+    return one.form == "ing" and before in BEING and sentence.words[one.core].text != "looking"
+
+
+def _had(sentence: Sentence, one: Understood) -> bool:
+    """“we have backups of auth_prod”, “thank you for the status”: of what there is, or was given."""
+    said = [sentence.words[i].text for i in range(one.part.span.start, max(one.claimed, default=one.verb))]
+    thanked = any(pair in {("you", "for"), ("thanks", "for")} for pair in pairwise(said))
+    subject = [n for n, word in enumerate(said[:3]) if word in {"i", "we", "they", "you"}][:1]
+    opens = subject and sentence.roles.get(one.part.span.start + subject[0]) != "polite"
+    after = said[subject[0] + 1] if opens and len(said) > subject[0] + 1 else ""
+    plainly = after.isalpha() and after not in WISHING and "to" not in said
+    marvels = said[:2] in (["what", "a"], ["what", "an"])
+    return thanked or marvels or bool(opens and plainly)
+
+
+def _look_told(sentence: Sentence, one: Understood, world: World) -> bool:
     """“The status was …”: what was seen, unless it is trouble."""
     led = {sentence.words[i - 1].text for i in one.claimed if i > one.part.span.start}
-    return bool(led & {"was", "were"}) and not one.intent.trouble
+    troubled = any(world.grammar.intents[hit.intent].trouble for hit in sentence.hits)
+    if one.intent.trouble or (one.intent.asks.looks and troubled):
+        return False
+    return bool(led & {"was", "were"}) or _so(sentence, one) or _stated(sentence, one) or _had(sentence, one)
+
+
+STATES = frozenset(
+    {"is", "are", "isn't", "aren't", "was", "were", "has", "had", "ist", "sind", "war", "waren", "es", "son"}
+)
+NEEDED = frozenset({"needed", "required", "due", "wanted", "requested", "necessary", "overdue", "nötig"})
+
+
+def _so(sentence: Sentence, one: Understood) -> bool:
+    """“auth-prod is up”: says what is so of a name."""
+    near = {i for index in one.claimed for i in (index - 1, index) if i > one.part.span.start}
+    copulas = [i for i in near if sentence.words[i].text in {"is", "are", "ist", "sind"}]
+    return any(sentence.roles.get(i - 1) == "name" for i in copulas)
+
+
+def _stated(sentence: Sentence, one: Understood) -> bool:
+    """“The backups of auth_prod are great”: a noun and what is so of it; but not “… is needed”."""
+    for index in range(one.verb + 1, one.part.span.stop):
+        word = sentence.words[index]
+        if word.kind == "mark":
+            return False
+        after = {later.text for later in sentence.words[index + 1 : one.part.span.stop]}
+        relative = sentence.words[index - 1].text in {"that", "which", "who", "what", "how", "if", "whether"}
+        if word.text in STATES and not relative:
+            return not after & NEEDED
+    return False
 
 
 def _done(sentence: Sentence, one: Understood, before: Sequence[str]) -> bool:

@@ -75,6 +75,7 @@ REASON_ENDS = frozenset(
 TELLERS = frozenset(
     {"it", "it's", "users", "customers", "we", "we're"}
 )  # a sentence of its own, not a reason
+ASKING = frozenset({"do", "did", "does", "can", "should", "would"})
 NAMED = 2  # words in quotes that may be a name
 STOPS = frozenset({".", "!", "?", ";", "(", ")", "\n"})
 
@@ -262,7 +263,10 @@ def _reasons(words: Sequence[Word], taken: Mapping[int, str], vocabulary: Vocabu
     roles: dict[int, str] = {}
     for start, end in phrases(words, vocabulary.reasons):
         opens = start == 0 or words[start - 1].text in STOPS
-        if start in roles or start in taken or (opens and words[start].text in TELLERS):
+        asked = start > 0 and words[start - 1].text in ASKING | {
+            "well"
+        }  # “why do we see …?”, “as well as the”
+        if start in roles or start in taken or asked or (opens and words[start].text in TELLERS):
             continue
         stop = end
         while stop < len(words) and not _ends_reason(words, stop, vocabulary, opens=opens):

@@ -11,7 +11,7 @@ MOST = 300  # words that are read; a longer sentence is refused, for its end wou
 
 TOKEN = re.compile(
     r"(?P<url>[a-z][a-z0-9+.-]*://[^\s>|,]+)"
-    r"|(?P<emoji>:(?=[a-z0-9_+'-]*[a-z+1])[a-z0-9_+'-]+:(?![\w:])|[☀-➿←-⇿⬀-⯿\U0001f000-\U0001faff])"
+    r"|(?P<emoji>:(?=[a-z0-9_+'-]*[a-z+1])[a-z0-9_+'-]+:(?!\w|:(?![a-z+]))|[☀-➿←-⇿⬀-⯿\U0001f000-\U0001faff])"
     r"|(?P<mention>(?<!\w)[@#][a-z][\w.-]*)"
     r"|(?P<date>\d{4}-\d{2}-\d{2}(?:t\d{2}:\d{2}(?::\d{2})?(?:z|[+-]\d{2}:?\d{2})?)?(?![\w-]))"
     r"|(?P<percent>\d{1,3}(?:\.\d+)?\s?%)"

@@ -68,9 +68,15 @@ def asks_something(sentence: Sentence, part: Part, parts: Sequence[Part], world:
         (i for i in words if sentence.roles.get(i) not in {"polite", "mention", "emoji", "time", "ticket"}),
         -1,
     )
-    if first >= 0 and _asks(sentence.words, first):
+    if first >= 0 and _asks(sentence.words, first) and not _told_of(sentence, first):
         return mark == "?" or not _bound(sentence, part, first, world)
     return mark == "?"
+
+
+def _told_of(sentence: Sentence, first: int) -> bool:
+    """“someone should really check …”: says what somebody is to do, and asks nothing."""
+    before = sentence.words[first - 1].text if first else ""
+    return sentence.words[first].text in {"should", "must"} and before in {"someone", "somebody"}
 
 
 KNOWING = frozenset(
@@ -135,6 +141,8 @@ def _modal_before(sentence: Sentence, part: Part, parts: Sequence[Part]) -> list
 
 def _asks(words: Sequence[Word], first: int) -> bool:
     text, after = words[first].text, words[first + 1].text if first + 1 < len(words) else ""
+    if text == "what" and after in {"a", "an"} and words[-1].text != "?":
+        return False  # “what a nice status page”
     if text in AUXILIARY:
         return after in PRONOUNS
     return text in ASKS

@@ -90,6 +90,7 @@ class Part:
     ends: str = ""  # the mark that ended its sentence
 
 
+AFTER = frozenset({"after that", "after this", "once done", "when done"})
 FIRST = frozenset({"first", "firstly", "zuerst", "erst", "primero"})
 
 
@@ -105,7 +106,9 @@ def opening(words: Sequence[Word]) -> set[int]:
         for i, word in enumerate(words)
         if word.text in FIRST and (i == 0 or words[i - 1].text in ENDS | {","})
     }
-    return {i for i in opens if any(word.text in STRONG for word in words[i + 1 :])}
+    follows = {" ".join(word.text for word in words[i : i + 2]) for i in range(1, len(words))}
+    later = follows & AFTER or {word.text for word in words} & STRONG
+    return opens if later else set()
 
 
 def _passing(words: Sequence[Word], taken: Collection[int]) -> set[int]:

@@ -90,7 +90,11 @@ def rank(sentence: Sentence, part: Part, question: bool, world: World) -> list[R
     ours = [hit for hit in spoken if not all(sentence.roles.get(i) == "reason" for i in hit.claimed)]
     if question and _who(sentence, part):
         ours = [hit for hit in ours if hit.role == "loose"]
-    if _spoken_of(sentence, part) or any(_reported(sentence, part, hit, question) for hit in ours):
+    suffered = [hit for hit in ours if _suffered(sentence, hit, ours, world)]
+    ours = [hit for hit in ours if hit not in suffered]
+    if (_spoken_of(sentence, part, question, world) and not suffered) or any(
+        _reported(sentence, part, hit, question) for hit in ours
+    ):
         return []
     for key in dict.fromkeys([*(hit.intent for hit in ours), *_by_name(sentence, part, world)]):
         intent = world.grammar.intents[key]
@@ -167,6 +171,7 @@ def _as_noun(sentence: Sentence, hit: Hit, world: World) -> Hit:
 MOST = 8  # words of one runbook that are weighed in a clause
 SPOKEN_OF = re.compile(
     r"(?:should|shall|must) (?:we|i|you|they)\b|why (?:did|do|would|should) (?:we|i|you|they)\b|"
+    r"is it (?:allowed|safe|wise|legal|forbidden|smart|permitted|necessary|normal|right|fair) to\b|"
     r"(?:we|i|they|you) did\b|.*\bwhether to\b"
 )
 
@@ -174,11 +179,45 @@ SPOKEN_OF = re.compile(
 SUPPOSED = re.compile(r"(?:.* )?(?:what (?:would|should|will|could)|what'd|happens?|what) (?:.* )?if\b")
 
 
-def _spoken_of(sentence: Sentence, part: Part) -> bool:
+ABLE = frozenset({"can", "could", "may"})
+MEANT = re.compile(
+    r"what (?:do|does|did) .+ (?:do|mean|stand for)$|(?:will|would|might|should|shall) (?!be (?:so|able))"
+)
+
+
+def _spoken_of(sentence: Sentence, part: Part, question: bool, world: World) -> bool:
     """“should we …”, “why did you …”, “what would you do if …?”: nothing of it is a wish."""
     said = [sentence.words[i].text for i in part.span if sentence.roles.get(i) != "polite"]
     supposed = SUPPOSED.match(" ".join(sentence.words[i].text for i in part.span))
-    return bool(supposed or SPOKEN_OF.match(" ".join(said[:8])))
+    asked = question and sentence.roles.get(part.span.start) != "polite"
+    after = [i for i in part.span if i > part.span.start][:1]
+    if asked and said[:1] and said[0] in ABLE and after and sentence.roles.get(after[0]) != "name":
+        return True  # “can bob see …?”, “could a restart fix it?”: what may be, not what is
+    meant = asked and MEANT.match(
+        " ".join(w.text for i in part.span if (w := sentence.words[i]).kind != "mark")
+    )
+    return bool(
+        supposed or meant or SPOKEN_OF.match(" ".join(said[:8])) or _whys(sentence, part, question, world)
+    )
+
+
+def _whys(sentence: Sentence, part: Part, question: bool, world: World) -> bool:
+    """“why did carol restart …?”: asks somebody for a reason; “why does checkout restart …” tells trouble."""
+    said = [sentence.words[i].text for i in part.span][:2]
+    if not question or said[:1] != ["why"] or said[1:] not in (["did"], ["do"], ["does"]):
+        return False
+    deeds = (
+        hit for hit in sentence.hits if (hit.role, hit.form) == ("verb", "base") and hit.start in part.span
+    )
+    return any(
+        world.grammar.intents[hit.intent].changes
+        and not nounlike(sentence, hit)
+        and hit.start > part.span.start + 2
+        and not sentence.roles.get(hit.start - 1)
+        and sentence.words[hit.start - 1].bare
+        not in {*world.vocabulary.small, "keep", "to", "always", "still"}
+        for hit in deeds
+    )
 
 
 def _reported(sentence: Sentence, part: Part, hit: Hit, question: bool) -> bool:
@@ -186,11 +225,28 @@ def _reported(sentence: Sentence, part: Part, hit: Hit, question: bool) -> bool:
     lead = [word.text for word in sentence.words[max(0, hit.start - 2) : hit.start]]
     if question and hit.role == "verb" and hit.form == "ed" and lead and lead[-1] in {*PRONOUNS, "who"}:
         return True
+    before = {word.text for word in sentence.words[part.span.start : hit.start]}
+    if question and hit.role == "verb" and hit.form == "ed" and {"have", "you"} <= before:
+        return True
+    someone = lead and lead[-1] in {*PRONOUNS} - {"it", "there"}
+    if question and hit.role == "verb" and hit.form == "ing" and someone:
+        return True
     if hit.role != "verb" or hit.form != "base" or not lead:
         return False
     asked = question and lead[-1] in PRONOUNS and sentence.roles.get(hit.start - 1) != "polite"
     return (lead[-1] == "did" or asked) and not any(
         one.role == "noun" and part.span.start <= one.start < hit.start for one in sentence.hits
+    )
+
+
+def _suffered(sentence: Sentence, hit: Hit, ours: Sequence[Hit], world: World) -> bool:
+    """“why do we see so many 503s”, “we get errors”: nobody did that, and nobody asks for it."""
+    seen = hit.role == "verb" and sentence.words[hit.start].text in {"see", "get", "have"}
+    after_us = hit.start > 0 and sentence.words[hit.start - 1].text in PRONOUNS
+    return (
+        seen
+        and after_us
+        and any(one.role == "noun" and world.grammar.intents[one.intent].trouble for one in ours)
     )
 
 

@@ -66,7 +66,7 @@ def scored(
     claimed |= {i for span in about if _lifted(sentence, part, span, known, carried, world) for i in span}
     return (
         intent,
-        round(score + _entities(sentence, part, intent, facts, world), 2),
+        round(score + _entities(sentence, part, intent, facts, question), 2),
         hit,
         frozenset(claimed),
         facts,
@@ -232,7 +232,7 @@ def _only_named(sentence: Sentence, part: Part, facts: Facts, world: World) -> b
     )
 
 
-def _entities(sentence: Sentence, part: Part, intent: Intent, facts: Facts, world: World) -> float:
+def _entities(sentence: Sentence, part: Part, intent: Intent, facts: Facts, question: bool) -> float:
     """Names that it needs count for it; those that it cannot use count against it."""
     needed = intent.needs()
     present = sum(
@@ -255,7 +255,9 @@ def _entities(sentence: Sentence, part: Part, intent: Intent, facts: Facts, worl
                 if real
                 else 0.0
             )
-    foreign += sum(FOREIGN for i in part.span if sentence.roles.get(i) == "value" and i not in facts.used)
+    if not question:  # “is checkout on 3.0.1?”: what stands there answers it
+        values_ = (i for i in part.span if sentence.roles.get(i) == "value" and i not in facts.used)
+        foreign += sum(FOREIGN for _ in values_)
     return present - missing - foreign
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from bot.planner.language.times.patterns import DAYS, RELATIVE, SPOKEN, UNIT
+from bot.planner.language.times.patterns import DATE, DAYS, RELATIVE, SPOKEN, UNIT
 
 
 def english(said: str) -> str:
@@ -22,7 +22,7 @@ def english(said: str) -> str:
     text = re.sub(r" (?:medianoche|mitternacht) ", " midnight ", text)
     for said_day, name in sorted({**RELATIVE, **DAYS}.items(), key=lambda pair: -len(pair[0])):
         text = re.sub(rf" {said_day} ", f" {name} ", text)
-    text = re.sub(r"(?<= )(?:@|um|a las|a la|around|starting at|starting|ab|by the time of)(?= )", "at", text)
+    text = re.sub(r"(?<= )(?:@|um|a las|a la|starting at|starting|ab|by the time of)(?= )", "at", text)
     text = re.sub(r"(?<= )from (?!now )(?!\S+ (?:to|until|till) )", "at ", text)
     text = re.sub(r"(?<= )(tomorrow|\w+day) morning(?= (?:at )?\d+(?::\d\d)?am )", r"\1", text)
     text = re.sub(r"(?<= )(tomorrow|\w+day) (?:afternoon|evening)(?= (?:at )?\d+(?::\d\d)?pm )", r"\1", text)
@@ -100,12 +100,14 @@ def _later(text: str) -> str:
 def _ordered(text: str) -> str:
     """Day before clock, a date with its year as digits: “14:00 utc tomorrow” → “tomorrow at 14:00 utc”."""
     text = re.sub(r"^(?:(?:on|at|for) )+", lambda f: "at " if "at" in f[0] else "on ", text)
-    day = r"(?:today|tonight|tomorrow night|tomorrow|\w+day(?: night)?)"
+    day = r"(?:today|tonight|tomorrow night|tomorrow|day after tomorrow|\w+day(?: night)?)"
     turned = re.fullmatch(
         rf"(?:at |on )?(\d{{1,2}}(?::\d\d)?(?:am|pm)?z?|noon|midnight)( zone\d+)? (?:on )?({day})( zone\d+)?",
         text,
     )
     if turned:
         text = f"{turned[3]} at {turned[1]}{turned[2] or ''}{turned[4] or ''}"
+    if dated := re.fullmatch(rf"(?:at )?(\S+?(?: zone\d+)?) (?:on |of )?(?:the )?({DATE})", text):
+        text = f"{dated[2]} at {dated[1]}"
     text = re.sub(rf"^(?:at|on) (?={day})", "", text)
     return re.sub(r"^on (?=\d)", "", re.sub(r"\bat (?:on )?(?:at )+", "at ", text))

@@ -29,6 +29,7 @@ WEEKDAY = rf"(?:{'|'.join(sorted(DAYS, key=len, reverse=True))})"
 SAME_DAY = {
     "today": "today|heute|hoy|later today",
     "tonight": "tonight|this night|heute nacht|esta noche|heute abend",
+    "day after tomorrow": "the day after tomorrow|day after tomorrow|übermorgen|pasado mañana",
     "tomorrow": "tomorrow|tmrw|tmr|tomorow|tommorow|morgen|mañana|manana",
     "tomorrow night": "tomorrow night|morgen nacht|mañana por la noche",
 }
@@ -89,9 +90,11 @@ VAGUE = (
     r"(?:later|sometime)(?: (?:today|tonight|this week|tomorrow|next week))?"
     r"|(?:this|next|at the|over the|on the) (?:week|weekend|month|quarter|year|sprint)|in the "
     r"(?:morning|evening|afternoon|night)"
-    r"|(?:this|tomorrow|today|every) ?(?:morning|evening|afternoon)|at night|overnight|lunchtime|"
+    r"|(?:this|tomorrow|today) ?(?:morning|evening|afternoon)|at night|overnight|lunchtime|"
     r"at lunch|first thing(?: (?:tomorrow|in the morning))?|soonish|shortly"
-    r"|now and then|now and again"
+    r"|now and then|now and again|(?:one|some) day|someday|at some point|sooner or later|eines tages"
+    r"|from time to time|every so often|over and over|von zeit zu zeit|de vez en cuando"
+    r"|algún día"
     r"|out of hours|off hours|off-hours|off-peak|outside business hours|after hours|in a (?:bit|"
     r"while|moment|few minutes|few hours)|in a couple of (?:hours|minutes|days))"
 )

@@ -180,3 +180,37 @@ def test_it_is_the_step_that_waits_for_a_time():
 
     assert changes("make it 3am", waiting) == [f"deploy: {TWO} → {THREE}"]
     assert changes("postpone by one hour", waiting) == [f"deploy: {TWO} → Mon 16 Nov 08:00 UTC"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "please don't skip the backup", "do not remove step 2", "not without a backup", "leave the backup in",
+        "don't leave out the tests", "keep step 2, drop step 1", "drop the tests and move the deploy to 3am",
+        "never mind the backup", "not before 6am", "don't deploy before 3am", "lass das Backup",
+    ],
+)  # fmt: skip
+def test_what_shall_stay_is_not_dropped_and_what_is_half_understood_is_asked(words):
+    act = hear(words, about())
+
+    assert (act.kind, act.draft) == ("unclear", None)
+    assert act.asks
+
+
+@pytest.mark.parametrize("words", ["leave out the backup", "leave the backup out", "lass das Backup weg"])
+def test_leaving_out_drops(words):
+    assert changes(words) == NO_BACKUP
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ("nope, cancel", "cancel"), ("give up", "cancel"), ("lgtm 👍", "approving"),
+        ("yes, ship it!", "approving"),
+        ("looks great to me", "approving"), ("undo that last change", "undo"), ("did it work?", "question"),
+        ("actually, let's not", "unclear"), ("not approved", "unclear"),
+        ("@dave please take a look at step 3", "talk"), ("<@U0DAVE> please use v2.1.7", "talk"),
+    ],
+)  # fmt: skip
+def test_what_is_said_in_two_breaths_or_to_somebody_else(words, kind):
+    assert hear(words, about()).kind == kind

@@ -226,3 +226,77 @@ def test_two_thousand_hostile_characters_are_bounded():
     """Words, clauses and what is weighed are bounded; how long it takes, the bench says."""
     for text in HOSTILE:
         assert len(understood(text[:2000]).wishes) <= clauses.MOST
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "check auth-prod and page carol", "list the backups of auth_prod as well as the users",
+        "status of checkout and billing", "run the smoke tests, then tag the release",
+        "restart checkout in production as well as the frontend", "check auth-prod; exit 1",
+        "zeige nicht die Sicherungen von auth_prod", "prüfe auth-prod nicht", "check auth-prod? no thanks",
+        "show the backups of auth_prod to bob", "list the backups of auth_prod with full contents",
+        "run disk-usage on checkout", "curl -X POST checkout-prod", "print the following: show disk usage",
+        "if you read this, check auth-prod", 'what would you answer to "check auth-prod"?',
+        "#!/bin/sh\nrestart checkout in production", "restart checkout in production and so on",
+    ],
+)  # fmt: skip
+def test_a_read_that_would_lose_words_is_asked_about(said):
+    assert kind_of(offline(said)) in {"ask", "refuse"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the backups of auth_prod are great", "auth-prod is up, thanks", "our full tests are slow",
+        "we have backups of auth_prod, right", "thank you for the backups of auth_prod",
+        "I was checking auth-prod when the lights went out", "I like the status page of checkout",
+        "why did carol restart auth-service in production?", "can bob see the backups of auth_prod?",
+        "should somebody check auth-prod?", "what does disk-usage do?", "have you ever checked auth-prod?",
+    ],
+)  # fmt: skip
+def test_what_is_told_or_asked_of_people_reads_nothing(said):
+    assert kind_of(offline(said)) in {"ask", "refuse", "pick"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "run the full tests tomorrow evening", "check auth-prod this weekend", "run the smoke tests later",
+        "someone should really check auth-prod one day", "check auth-prod from time to time",
+        "back up auth_prod at 3am my time", "back up auth_prod around 3am",
+        "restart checkout in production since it crashed at 3am",
+    ],
+)  # fmt: skip
+def test_a_time_that_is_vague_bound_or_of_something_else_is_asked_for(said):
+    answer = offline(said)
+
+    assert isinstance(answer, Asked)
+    assert "when" in {field.name for field in answer.fields if not field.value}
+
+
+def test_since_when_something_is_so_is_no_time_to_start():
+    answer = offline("latency of auth-service in production doubled since noon, look into it")
+
+    assert isinstance(answer, Planned)
+    assert {step.schedule.not_before for step in answer.spec.steps} == {None}
+
+
+def test_every_morning_recurs_and_its_hour_is_asked_for():
+    assert kind_of(offline("check checkout-prod every morning at 6:45am")) == "recur"
+    assert kind_of(offline("check checkout-prod every morning")) == "ask"
+
+
+@pytest.mark.parametrize(
+    ("said", "at"),
+    [
+        ("back up auth_prod at 01:00 UTC on Nov 28th", datetime(2026, 11, 28, 1, tzinfo=UTC)),
+        ("back up auth_prod the day after tomorrow at 5am", datetime(2026, 11, 17, 10, tzinfo=UTC)),
+        ("übermorgen um 5 Uhr auth_prod sichern", datetime(2026, 11, 17, 10, tzinfo=UTC)),
+    ],
+)
+def test_a_date_behind_its_clock_and_the_day_after_tomorrow(said, at):
+    answer = offline(said)
+
+    assert isinstance(answer, Planned)
+    assert answer.spec.steps[0].schedule.not_before == at

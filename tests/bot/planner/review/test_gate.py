@@ -154,7 +154,7 @@ def test_an_added_read_inside_the_mandate_takes_effect():
 @pytest.mark.parametrize(
     ("spec", "line"),
     [
-        (amended(add=(step("again", DEPLOY),)), "again is added"),
+        (amended(add=(step("again", DEPLOY),)), "again: added; "),
         (amended(add=(step("copy", BACKUP),)), "changes something, and the mandate does not name it"),
         (replaced("deploy", parameters={"service": "b"}), "deploy: service a → b"),
         (replaced("deploy", depends_on=()), "deploy: waits for backup → nothing"),
@@ -322,9 +322,7 @@ def test_the_mandate_counts_what_was_added_before():
     more = tuple(step(f"look-{number}", READ) for number in range(6))
 
     assert ruled(amended(add=more[:5])).way == "takes_effect"
-    assert ruled(amended(add=more)).changes == (
-        "look-5 is added (ops.check service a): the mandate allows 5 added steps",
-    )
+    assert ruled(amended(add=more)).changes == ("look-5: added; the mandate allows 5 added steps",)
 
 
 @pytest.mark.parametrize(
