@@ -4,6 +4,7 @@
 ARG BASE=python:3.13-slim-trixie@sha256:9d2e5553305c7c7b0097999bb17187c69b921ccd6bc9d40e4bb5ebe652c00285
 FROM ${BASE} AS build
 WORKDIR /src
+# The lock has every extra but `agents`.
 COPY requirements.lock pyproject.toml README.md LICENSE ./
 RUN python -m venv /opt/signoff && /opt/signoff/bin/pip install --require-hashes -r requirements.lock -c requirements.lock
 COPY storage storage

@@ -99,6 +99,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.backup
 	$(BIN)/python -m tests.bench.ack
 	$(BIN)/python -m tests.bench.language
+	$(BIN)/python -m tests.bench.light
 
 # Signoff beside DBOS, LangGraph, Procrastinate and APScheduler, in one run; their own environment is made first.
 bench-peers: $(VENV)/.installed-dev
@@ -111,7 +112,7 @@ image-rehearsal: $(VENV)/.installed-dev
 
 # Needs uv (pip install uv). Names, versions and hashes only; no addresses.
 lock:
-	uv pip compile pyproject.toml --extra cluster --extra mcp --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
+	uv pip compile pyproject.toml --extra kubernetes --extra data --extra factors --extra cluster --extra demo --extra mcp --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
 	uv pip compile pyproject.toml --extra agents -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-agents.lock
 	uv pip compile pyproject.toml --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-dev.lock
 

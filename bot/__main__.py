@@ -5,29 +5,36 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bot.config import BotSettings
-from bot.policy.authorize import Actor, Refused, authorize
-from storage.__main__ import main as journal
-from storage.command_line import answered
-from storage.config import RELEASE, SignoffConfig, configure_logging, login, read_config
 from storage.errors import NotAllowed, SignoffError
+from storage.extras import missing
+
+if TYPE_CHECKING:
+    from bot.config import BotSettings
 
 Add = Callable[..., argparse.ArgumentParser]
 HIGHEST_PORT = 65_535
 
 
 def main() -> int:
-    return answered(run)
+    """What is only asked or mistyped ends while it is read, and needs nothing of what is imported then."""
+    given = None if sys.argv[1:2] == ["audit"] else parser().parse_args()
+    from storage.command_line import answered
+
+    return answered(lambda: run(given))
 
 
-def run() -> int:
-    if sys.argv[1:2] == ["audit"]:
+def run(given: argparse.Namespace | None) -> int:
+    if given is None:
+        from storage.__main__ import main as journal
+
         admit("audit")
         return journal(sys.argv[2:], "signoff audit")
-    given = parser().parse_args()
+    from bot.config import BotSettings
+
     admit(given.command)
     return command(given, BotSettings())
 
@@ -51,14 +58,19 @@ VERBS = {
 
 def admit(name: str) -> None:
     """Ask policy whether the operator, known by their login name, may use this command."""
+    from bot.policy.authorize import Actor, Refused, authorize
+    from storage.config import SignoffConfig, login
+
     actor = Actor("", login(), terminal=True)
     answer = authorize(actor, VERBS.get(name, ""), None, SignoffConfig())
     if isinstance(answer, Refused):
         raise NotAllowed(answer.reason)
 
 
-def command(given: argparse.Namespace, settings: BotSettings) -> int:
+def command(given: argparse.Namespace, settings: "BotSettings") -> int:
     """Each command imports only what it needs: a bot that fell over must be back within a second."""
+    from storage.config import configure_logging
+
     if given.command == "demo":
         from bot.demo.run import demo
 
@@ -111,13 +123,13 @@ def command(given: argparse.Namespace, settings: BotSettings) -> int:
     return looks[given.command]()
 
 
-def set_up(given: argparse.Namespace, settings: BotSettings) -> int:
+def set_up(given: argparse.Namespace, settings: "BotSettings") -> int:
     from bot.setup.init import Given, init
 
     return init(settings, Given(given.approver, given.context, given.project, given.dry_run))
 
 
-def propose_anywhere(given: argparse.Namespace, settings: BotSettings) -> int:
+def propose_anywhere(given: argparse.Namespace, settings: "BotSettings") -> int:
     """By HTTP where an address is given, else on the server itself."""
     from bot.cli import propose, propose_remotely
 
@@ -129,11 +141,13 @@ def propose_anywhere(given: argparse.Namespace, settings: BotSettings) -> int:
         )
     if not given.channel:
         raise SignoffError("Please say where: --channel C0123456789.")
+    from storage.config import read_config
+
     read_config(settings.config)  # without one, no bot would ever take it
     return propose.propose(settings, " ".join(given.what), given.channel)
 
 
-def mcp(given: argparse.Namespace, settings: BotSettings) -> int:
+def mcp(given: argparse.Namespace, settings: "BotSettings") -> int:
     """The MCP server over stdio; or what another one lends, asked by the workers."""
     from bot.cli.supervise import PYTHON
 
@@ -141,16 +155,14 @@ def mcp(given: argparse.Namespace, settings: BotSettings) -> int:
         if not given.server:
             raise SignoffError("Please say which: signoff mcp pin NAME, of an [inventory.mcp.NAME].")
         return subprocess.run([*PYTHON, "-m", "workers", "pin", given.server], check=False).returncode  # noqa: S603 # our own module
-    if find_spec("mcp") is None:
-        raise SignoffError(
-            "This needs the package mcp: requirements.lock has it, with its version and hashes."
-        )
+    if said := missing("mcp"):
+        raise SignoffError(said)
     from bot.machines.mcp_stdio import serve as speak
 
     return speak(settings.url, settings.token.get_secret_value())
 
 
-def evaluate(given: argparse.Namespace, settings: BotSettings) -> int:
+def evaluate(given: argparse.Namespace, settings: "BotSettings") -> int:
     from bot.cli import checks
 
     if given.what[:1] == ["compare"]:
@@ -167,7 +179,7 @@ def evaluate(given: argparse.Namespace, settings: BotSettings) -> int:
     )  # fmt: skip
 
 
-def runbook(given: argparse.Namespace, settings: BotSettings) -> int:
+def runbook(given: argparse.Namespace, settings: "BotSettings") -> int:
     from bot.cli import checks, language
 
     if given.what == "test":
@@ -179,7 +191,7 @@ def runbook(given: argparse.Namespace, settings: BotSettings) -> int:
     return language.take_in(settings, Path(given.which))
 
 
-def serve(name: str, settings: BotSettings) -> int:
+def serve(name: str, settings: "BotSettings") -> int:
     if name == "board":
         from bot.board.process import run as look
 
@@ -200,7 +212,7 @@ def serve(name: str, settings: BotSettings) -> int:
 def parser() -> argparse.ArgumentParser:
     what = "plan with people, run what they approved: `demo` to try it, `up` to run it, the rest to look"
     top = argparse.ArgumentParser(prog="signoff", description=what)
-    top.add_argument("--version", action="version", version=f"signoff {RELEASE}")
+    top.add_argument("--version", action="version", version=f"signoff {version('signoff')}")
     commands = top.add_subparsers(dest="command", required=True, metavar="command")
 
     def add(name: str, help: str) -> argparse.ArgumentParser:

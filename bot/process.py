@@ -9,9 +9,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
-from aiohttp.web import RouteDef
 from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 from sqlalchemy import Engine
@@ -23,7 +22,6 @@ from bot.context import Advise, AskModel, Bot, Revise, Thought
 from bot.inbox.dispatch import handle_all
 from bot.machines.cloud_events import secrets_of, tell
 from bot.machines.oncall.duty import duties
-from bot.machines.opening import machine_doors
 from bot.people import Home, People, Unidentified
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model.calls import connect
@@ -38,7 +36,6 @@ from bot.policy.authorize import Actor
 from bot.policy.totp import Safe
 from bot.policy.visibility import visible
 from bot.slack.app import build
-from bot.slack.http_mode import slack_door
 from bot.slack.meeting import LINE, SlackAway, find_home, meeting
 from bot.slack.outbox import Outbox
 from bot.slack.socket_mode import refuse_said_twice
@@ -56,7 +53,6 @@ from storage.database.agreed_clock import agreed
 from storage.database.engine import await_database, migrate, open_engine
 from storage.database.only_one import only_one
 from storage.errors import BadConfig, Unavailable
-from storage.http_server import serving
 from storage.intention import Intention
 from storage.monitoring.health import Health, HealthSettings, Pulse, answering
 from storage.monitoring.skew import skewed
@@ -65,6 +61,9 @@ from storage.monitoring.undone import undone
 from storage.private_files import private_directory
 from storage.reading.plan_view import PlanView
 from storage.signal_flag import Flag
+
+if TYPE_CHECKING:
+    from slack_bolt import App
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -157,23 +156,26 @@ def listening(settings: BotSettings, client: WebClient, bot: Bot, troubles: Trou
             raise
         return handler.close
 
-    by_http = settings.slack_by_http
-    secret = settings.slack_signing_secret.get_secret_value()
-    slack = [slack_door(app, secret)] if by_http else []
-    with doors(settings, bot, slack), meeting(meet if by_http else connect, troubles):
+    with doors(settings, bot, app), meeting(meet if settings.slack_by_http else connect, troubles):
         yield
 
 
 @contextmanager
-def doors(settings: BotSettings, bot: Bot, more: Sequence[RouteDef] = ()) -> Iterator[int]:
+def doors(settings: BotSettings, bot: Bot, app: "App") -> Iterator[int]:
     """Serve what comes by HTTP, if a port is configured: machines, and Slack where it comes that way."""
     if not settings.http_port:
         yield 0
         return
+    from bot.machines.opening import machine_doors  # with aiohttp, 10 MB: only where somebody listens
+    from bot.slack.http_mode import slack_door
+    from storage.http_server import serving
+
+    secret = settings.slack_signing_secret.get_secret_value()
+    slack = [slack_door(app, secret)] if settings.slack_by_http else []
     with (
         machine_doors(bot, settings.public_url, os.environ) as (routes, beside),
         serving(
-            "SIGNOFF_HTTP_PORT", settings.http_host, settings.http_port, [*more, *routes], beside=beside
+            "SIGNOFF_HTTP_PORT", settings.http_host, settings.http_port, [*slack, *routes], beside=beside
         ) as port,
     ):
         yield port

@@ -21,6 +21,7 @@ from storage.database.only_one import only_one
 from storage.database.schema import open_to_look
 from storage.errors import BadConfig
 from storage.execution import Execution
+from storage.extras import missing
 from storage.monitoring.health import Health, HealthSettings, answering
 from storage.monitoring.skew import skewed
 from storage.private_files import narrow_tree, private_directory
@@ -30,9 +31,7 @@ from workers.engine.attempt import Attempts
 from workers.engine.carrier import Carrier, LocalCarrier
 from workers.engine.clock import Clock
 from workers.engine.turn import Crew
-from workers.kit import check
 from workers.registry import Registry, load
-from workers.survey import look
 
 logger = logging.getLogger(__name__)
 
@@ -47,8 +46,12 @@ class WorkersSettings(Settings):
 
 def main() -> int:
     if sys.argv[1:2] == ["check"]:
+        from workers.kit import check
+
         return check.main(sys.argv[2:])
     if sys.argv[1:2] == ["survey"]:
+        from workers.survey import look
+
         return answered(lambda: look.main(sys.argv[2:]))
     given = parser().parse_args()
     if given.command == "pin":
@@ -112,8 +115,14 @@ def doctor(settings: WorkersSettings) -> int:
     """Try everything that the configured workers need, and print what is wrong with it as JSON."""
     registry = load(read_config(settings.config))
     found = [(name, wrong_with(look)) for worker in registry.workers for name, look in worker.needs()]
-    print(json.dumps(dict(found), indent=2))
+    print(json.dumps(dict(found) | not_installed(registry), indent=2))
     return 0
+
+
+def not_installed(registry: Registry) -> dict[str, str]:
+    """The workers that an extra is missing for, each with the sentence that names it."""
+    wanted = ((worker.name, package) for worker in registry.workers for package in worker.packages())
+    return {f"worker {name}": said for name, package in wanted if (said := missing(package))}
 
 
 def wrong_with(look: Callable[[], object]) -> str:
@@ -128,6 +137,8 @@ def run(settings: WorkersSettings) -> int:
     configure_logging(settings)
     config = read_config(settings.config)
     registry = load(config)
+    if lacking := not_installed(registry):
+        raise BadConfig("\n".join(f"The {name} cannot run. {said}" for name, said in lacking.items()))
     private_directory(settings.state)
     narrow_tree(settings.state / "attempts")
     engine = open_engine(settings.database)
@@ -186,10 +197,10 @@ def choose_carrier(name: str, attempts: Attempts, crew: Crew) -> Carrier:
         raise BadConfig(f"SIGNOFF_CARRIER is '{name}'; it can be local or procrastinate.")
     if attempts.store.engine.dialect.name != "postgresql":
         raise BadConfig("SIGNOFF_CARRIER=procrastinate needs PostgreSQL; set SIGNOFF_DATABASE_URL.")
-    try:
-        from workers.engine.procrastinate_carrier import ProcrastinateCarrier
-    except ModuleNotFoundError as error:
-        raise BadConfig(f"Procrastinate is missing ({error}): requirements.lock has it.") from None
+    if said := missing("procrastinate"):
+        raise BadConfig(said)
+    from workers.engine.procrastinate_carrier import ProcrastinateCarrier
+
     return ProcrastinateCarrier(attempts, crew)
 
 

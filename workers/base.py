@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from storage.contract.capability import Check, fingerprint
 from storage.contract.report import Report
 from storage.contract.spec import holds
+from storage.extras import missing
 from storage.private_files import private_directory
 from storage.secrets.redaction import Redactor, known_values
 
@@ -39,6 +40,7 @@ __all__ = [
     "fingerprint",
     "holds",
     "known_values",
+    "missing",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -212,6 +214,10 @@ class Worker:
     def hint(self, table: str, name: str) -> str:
         """What a planner must know to use this entry of the inventory, in a few words."""
         return ""
+
+    def packages(self) -> Iterator[str]:
+        """Which packages of Signoff's extras it needs, as this inventory is."""
+        yield from ()
 
     def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
         """What must be there outside, by name, each with a look that raises what is wrong; for `doctor`."""

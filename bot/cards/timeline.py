@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from io import BytesIO
-
-from PIL import Image, ImageDraw, ImageFont
+from typing import TYPE_CHECKING
 
 from bot.cards.face.ended import zone_of
 from bot.cards.face.lines import subject, title
@@ -14,6 +13,9 @@ from bot.untrusted import clip, legible
 from storage.config import local
 from storage.contract.states import StepState
 from storage.reading.plan_view import PlanView, StepView
+
+if TYPE_CHECKING:
+    from PIL import ImageDraw, ImageFont
 
 Span = tuple[datetime, datetime]
 
@@ -59,6 +61,8 @@ class Axis:
 
 def timeline(view: PlanView, typical: Mapping[str, float]) -> bytes:
     """A PNG; `typical` are the seconds that steps were expected to take, of those that have run before."""
+    from PIL import Image, ImageDraw
+
     rows = bars(view, typical)
     height = ROW if len(rows) <= ROOMY else NARROW
     spans = [span for bar in rows for span in (bar.planned, bar.actual) if span]
@@ -125,7 +129,7 @@ def _bar(view: PlanView, step: StepView, planned: Span | None) -> Bar:
     )
 
 
-def _heading(draw: ImageDraw.ImageDraw, view: PlanView, *, planned: bool) -> None:
+def _heading(draw: "ImageDraw.ImageDraw", view: PlanView, *, planned: bool) -> None:
     goal = subject(view)
     draw.text((EDGE, 24), clip(legible(clip(goal, 200)).replace("\n", " "), 90), INK, _font(26))
     if not planned:
@@ -136,7 +140,7 @@ def _heading(draw: ImageDraw.ImageDraw, view: PlanView, *, planned: bool) -> Non
     draw.text((EDGE + 168, 62), "actual", FAINT, _font(18))
 
 
-def _row(draw: ImageDraw.ImageDraw, bar: Bar, scale: Axis, y: int, height: int) -> None:
+def _row(draw: "ImageDraw.ImageDraw", bar: Bar, scale: Axis, y: int, height: int) -> None:
     draw.line((EDGE, y, WIDTH - EDGE, y), "#e5e7eb")
     roomy = height == ROW
     draw.text((EDGE, y + (10 if roomy else 5)), clip(bar.name, 44), INK, _font(19 if roomy else 16))
@@ -155,7 +159,7 @@ def _ends(scale: Axis, span: Span, top: int, bottom: int) -> tuple[float, int, f
     return left, top, max(right, left + THIN), bottom  # what took no time must still be seen
 
 
-def _scale(draw: ImageDraw.ImageDraw, scale: Axis, y: int, zone: str) -> None:
+def _scale(draw: "ImageDraw.ImageDraw", scale: Axis, y: int, zone: str) -> None:
     """The time at each end, and how long each cut is."""
     draw.line((NAMES + EDGE, y, WIDTH - EDGE, y), FAINT)
     for number, (start, _) in enumerate(scale.pieces):
@@ -176,5 +180,7 @@ def _x(scale: Axis, moment: datetime) -> float:
     return left + (right - left) * scale.at(moment) / scale.length
 
 
-def _font(size: int) -> ImageFont.FreeTypeFont | ImageFont.ImageFont:
+def _font(size: int) -> "ImageFont.FreeTypeFont | ImageFont.ImageFont":
+    from PIL import ImageFont
+
     return ImageFont.load_default(size)

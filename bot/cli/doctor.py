@@ -29,6 +29,7 @@ from storage.config import SignoffConfig, read_config
 from storage.database.schema import found_in, looking, newest, refuse_newer
 from storage.database.tables import Process
 from storage.errors import BadConfig, SignoffError
+from storage.extras import missing
 from storage.intention import Intention
 
 PLACEHOLDER = re.compile(r"\b[UWSCG]01234567\d\d\b")  # as signoff.example.toml writes them
@@ -87,6 +88,7 @@ def examine(settings: BotSettings) -> Iterator[Finding]:
     yield from _placeholders(config)
     yield from _second_factors(settings, config)
     yield from _secrets(config)
+    yield from _pictures()
     yield from _anchored(config.audit.anchor(settings.state))
     yield _runbooks(config)
     yield from _database(settings)
@@ -149,6 +151,12 @@ def _secrets(config: SignoffConfig) -> Iterator[Finding]:
             look()
         except BadConfig as error:
             yield Finding("secrets", "missing", str(error), "put it into the bot's environment")
+
+
+def _pictures() -> Iterator[Finding]:
+    """What ends with a summary ends with a picture, where it can be drawn."""
+    if said := missing("PIL"):
+        yield Finding("pictures", "note", f"finished plans are told without one. {said}")
 
 
 def _anchored(file: Path) -> Iterator[Finding]:

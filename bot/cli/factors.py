@@ -4,8 +4,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import segno
-
 from bot.cards.blocks import PREFIX
 from bot.cards.face.lines import subject
 from bot.cli.sources import open_store, open_to_read
@@ -15,7 +13,8 @@ from bot.policy import ssh_signature as signature
 from bot.policy.totp import Safe, address, counter_of, new_key, new_secret
 from bot.process import make_bot, web_client
 from storage.config import login, read_config
-from storage.errors import Conflict, SignoffError
+from storage.errors import BadConfig, Conflict, SignoffError
+from storage.extras import missing
 from storage.intention import Intention
 from storage.reading.plan_view import PlanView
 from storage.safeguards.second_factors import LIMIT, Proof
@@ -64,6 +63,10 @@ def enrol(store: Intention, safe: Safe, user: str, ask: Callable[[str], str]) ->
     """Show a new secret once, on this terminal; keep it sealed when its owner has shown a code of it."""
     if store.factor(user):
         raise Conflict(f"{user} has a second factor already; `signoff factor remove {user}` comes first.")
+    if said := missing("segno"):
+        raise BadConfig(said)
+    import segno
+
     secret = new_secret()
     uri = address(user, secret)
     segno.make(uri).terminal(compact=True)

@@ -32,6 +32,7 @@ from storage.contract.states import StepState
 from storage.database.engine import migrate, open_engine
 from storage.errors import BadConfig
 from storage.exchange.tokens import Grant, new_secret
+from storage.extras import missing
 from storage.intention import Intention
 from storage.private_files import private_directory
 
@@ -208,6 +209,9 @@ def demo(home: Path, *, port: int | None, reset: bool, model: bool = False) -> i
         raise BadConfig(
             "The demo does not start beside real Slack tokens. Unset SLACK_BOT_TOKEN and SLACK_APP_TOKEN."
         )
+    for package in ("PIL", "pytest", "duckdb"):
+        if said := missing(package):
+            raise BadConfig(f"{said} The demo needs it.")
     home = home.resolve()
     with hold(home):
         if reset:

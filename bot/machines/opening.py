@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from importlib.util import find_spec
 from types import MappingProxyType
 
 from aiohttp import web
@@ -16,6 +15,7 @@ from bot.machines.desk import Desk
 from bot.machines.hooks import hook_routes
 from bot.machines.limits import Limits
 from bot.machines.mcp_door import mcp_door
+from storage.extras import missing
 from storage.http_server import Beside
 
 THREADS = 16
@@ -38,7 +38,7 @@ def machine_doors(
 
 def _for_agents(desk: Desk, public_url: str) -> tuple[list[web.RouteDef], list[Beside]]:
     """MCP, where `signoff[mcp]` is installed."""
-    if find_spec("mcp") is None:
+    if missing("mcp"):
         return [], []
     routes, beside = mcp_door(desk, public_url)
     return routes, [beside]

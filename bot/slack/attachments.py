@@ -9,6 +9,7 @@ from bot.cards.face.long_plan import in_full, named
 from bot.cards.summary import lengthy, results, results_file
 from bot.cards.timeline import timeline
 from storage.database.tables import Event, Message
+from storage.extras import missing
 from storage.intention import Intention
 from storage.private_files import open_plain
 from storage.reading.plan_view import PlanView
@@ -20,7 +21,8 @@ MACHINE = {".xml", ".json"}  # what programs read, such as the report of a test 
 def attachments(kind: str, view: PlanView, event: Event | None) -> list[tuple[str, str]]:
     """(key, path) of the files that go with a thread message: logs of a failure; at the end, the timeline."""
     if kind == "summary" and len(view.steps) > 1 and any(step.started_at for step in view.steps):
-        return [(f"timeline:{view.id}", ""), *([(f"results:{view.id}", "")] if lengthy(view) else [])]
+        made = {f"timeline:{view.id}": not missing("PIL"), f"results:{view.id}": lengthy(view)}
+        return [(key, "") for key, wanted in made.items() if wanted]
     key = str(event.data.get("step")) if event and event.verb == "fail" else ""
     report = view.step(key).report if view.has(key) else None
     if kind != "outcome" or report is None or event is None:

@@ -1,12 +1,11 @@
 """Telling a database that does not answer from everything else that can go wrong with it."""
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import psycopg
 from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
 
+from storage.database.drivers import away
 from storage.errors import Unavailable
 
 
@@ -15,7 +14,7 @@ def answering() -> Iterator[None]:
     """Unavailable, whatever way the database has of not answering; all else goes on as it is."""
     try:
         yield
-    except (DBAPIError, TimeoutError, sqlite3.OperationalError, psycopg.OperationalError) as error:
+    except away(DBAPIError, TimeoutError) as error:
         if isinstance(error, DBAPIError) and not _is_away(error):
             raise
         raise Unavailable(f"The database does not answer: {error}") from error

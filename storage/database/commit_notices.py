@@ -26,11 +26,14 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
-from psycopg.pq import TransactionStatus
 from sqlalchemy import Connection, Engine, event
+
+from storage.database.drivers import away
+
+if TYPE_CHECKING:
+    import psycopg
 
 CHANNEL = "signoff"
 # A server whose machine is gone answers nothing, not even that it is gone.
@@ -58,7 +61,7 @@ class CommitNotifier:
         # An instance attribute over the dialect's method: engines that `execution_options` makes share it.
         engine.dialect.do_commit = self._do_commit  # type: ignore[method-assign, assignment]
 
-    def tell_rest(self, listener: psycopg.Connection[Any]) -> None:
+    def tell_rest(self, listener: "psycopg.Connection[Any]") -> None:
         """Tell what has not been told yet."""
         if self._untold:
             self._tell(listener.execute, self._notice())
@@ -77,6 +80,8 @@ class CommitNotifier:
             self._untold = True  # only now: whoever was told before would have seen nothing
 
     def _tell(self, execute: Callable[[str], object], notice: str) -> None:
+        import psycopg
+
         # Before it is sent: another thread's commit that comes meanwhile may be too late for this notice.
         untold, self._untold, self._told_at = self._untold, False, time.monotonic()
         try:
@@ -96,13 +101,18 @@ def _mark(connection: Connection) -> None:
 
 
 def _refuse_failed(connection: Any) -> None:
+    from psycopg.errors import InFailedSqlTransaction
+    from psycopg.pq import TransactionStatus
+
     if connection.driver_connection.pgconn.transaction_status == TransactionStatus.INERROR:
-        raise psycopg.errors.InFailedSqlTransaction("a statement has failed: nothing can be committed")
+        raise InFailedSqlTransaction("a statement has failed: nothing can be committed")
 
 
 @contextmanager
 def _ending(connection: Any) -> Iterator[None]:
     """Roll back what fails: SQLAlchemy takes it for ended, and lends the connection again as it is."""
+    import psycopg
+
     try:
         yield
     except psycopg.Error:
@@ -182,13 +192,15 @@ class CommitListener:
     def _postgres_wait(self, until: float, stopped: Callable[[], bool]) -> None:
         try:
             self._listen(until, stopped)
-        except psycopg.OperationalError as error:
+        except away() as error:
             logger.warning("listening for commits failed, trying again: %s", error)
             self._disconnect()
             time.sleep(min(1.0, max(0.0, until - time.monotonic())))
 
     def _listen(self, until: float, stopped: Callable[[], bool]) -> None:
         if self._listener is None:
+            import psycopg
+
             url = self._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
             self._listener = psycopg.connect(url, autocommit=True, **LIVELY)
             self._listener.execute(f"LISTEN {CHANNEL}")
@@ -210,7 +222,7 @@ class CommitListener:
         if self._notifier:
             self._notifier.deferring = False
         if self._notifier and self._listener:
-            with suppress(psycopg.OperationalError):  # if it is broken, the next commit tells
+            with suppress(*away()):  # if it is broken, the next commit tells
                 self._notifier.tell_rest(self._listener)
         if self._listener:
             self._listener.close()

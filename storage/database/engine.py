@@ -4,16 +4,19 @@ import logging
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import DisconnectionError, OperationalError
 
 from storage.database.commit_notices import LIVELY, Bell, CommitNotifier
+from storage.database.drivers import away
 from storage.database.schema import MIGRATIONS, found_in, newest, refuse_newer
 from storage.errors import BadConfig, Unavailable
 from storage.private_files import make_directories, narrow, private_opener
+
+if TYPE_CHECKING:
+    import psycopg
 
 SQLITE = b"SQLite format 3\0"  # so begins every file of SQLite's
 # Seconds after which either end gives up a connection whose other end is gone: what it locked is free then.
@@ -131,11 +134,11 @@ def _note_return(_driver: Any, record: Any) -> None:
     record.info["returned"] = time.monotonic()
 
 
-def _check(driver: psycopg.Connection[Any], record: Any, _proxy: Any) -> None:
+def _check(driver: "psycopg.Connection[Any]", record: Any, _proxy: Any) -> None:
     """A server that went away is noticed before a statement needs it; a journey, so only after a pause."""
     if time.monotonic() - record.info.get("returned", 0.0) > PAUSE:
         try:
             driver.execute("SELECT 1")
             driver.rollback()  # the driver has begun a transaction for it
-        except psycopg.OperationalError:
+        except away():
             raise DisconnectionError from None  # the pool's word for: take another one

@@ -40,7 +40,6 @@ from itertools import accumulate
 from types import MappingProxyType
 from typing import Any, Generic, NamedTuple
 
-import psycopg
 from pydantic_core import PydanticSerializationError, to_json
 from sqlalchemy import (
     ARRAY,
@@ -321,9 +320,14 @@ def _cursor(c: Connection) -> Any:
         raise RuntimeError("Begin a transaction first: the driver's cursor does not.")
     if "cursor" not in c.info:
         driver: Any = c.connection.driver_connection
-        raw = isinstance(driver, psycopg.Connection)
-        c.info["cursor"] = psycopg.RawCursor(driver) if raw else driver.cursor()
+        c.info["cursor"] = driver.cursor() if c.dialect.name == "sqlite" else _raw_cursor(driver)
     return c.info["cursor"]
+
+
+def _raw_cursor(driver: Any) -> Any:
+    from psycopg import RawCursor
+
+    return RawCursor(driver)
 
 
 def _filled(template: str, places: Mapping[str, str]) -> str:
@@ -332,7 +336,9 @@ def _filled(template: str, places: Mapping[str, str]) -> str:
 
 
 def _literal(value: Any) -> str:
-    return f"({psycopg.sql.Literal(value).as_string()})"  # -1::INTEGER would be -(1::INTEGER)
+    from psycopg import sql
+
+    return f"({sql.Literal(value).as_string()})"  # -1::INTEGER would be -(1::INTEGER)
 
 
 def _is_one_group(sql: str) -> bool:

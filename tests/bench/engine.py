@@ -28,6 +28,7 @@ from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from storage.database.engine import migrate, open_engine
 from storage.database.tables import Plan, Step
+from tests.bench.say import say
 from tests.support.fakes import lasting
 from tests.support.postgres import fresh_database, postgres_server
 from tests.support.store import Store
@@ -255,11 +256,6 @@ def restart(url: str, home: Path, count: int) -> float:
     fresh.store.turn([], fresh.attempts.taker, 16)
     fresh.store.soonest(wall())
     return time.perf_counter() - began
-
-
-def say(name: str, value: float, limit: float, *, least: bool = False) -> None:
-    good = value >= limit if least else value <= limit
-    print(f"{name} {value:.2f} {limit:g} {'ok' if good else 'short'}", flush=True)  # noqa: T201 # this is its output
 
 
 def main() -> None:

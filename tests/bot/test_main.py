@@ -20,8 +20,10 @@ from storage.clock import wall
 from storage.config import Settings
 from storage.database.engine import migrate, open_engine
 from tests.support.fakes import PLAN_JSON
+from tests.support.places import ROOT
 from tests.support.ports import ports
 from tests.support.samples.second_factor import KEY
+from tests.support.samples.without import forget
 from tests.support.store import Store
 from tests.support.terminal import typed
 from tests.support.world import environment
@@ -326,3 +328,36 @@ def test_nothing_is_stopped_by_a_name_that_there_is_not(tmp_path, scope, said):
 
     assert said in ended(tmp_path, "stop", *scope.split(), "it", "burns")
     assert "Stopped" in ended(tmp_path, "stop", "environment", "production", "it", "burns")
+
+
+def modules(code: str) -> set[str]:
+    """What a process of its own has imported after that."""
+    command = [sys.executable, "-c", f"{code}\nprint(*sys.modules)"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return {*ran.stdout.splitlines()[-1].split()}
+
+
+def test_help_needs_no_database_and_no_settings() -> None:
+    asked = "import sys; sys.argv = ['signoff', '--help']\nfrom bot.__main__ import main\n"
+
+    found = modules(f"{asked}try:\n    main()\nexcept SystemExit:\n    pass")
+
+    assert "argparse" in found
+    assert {"sqlalchemy", "sqlmodel", "pydantic", "slack_sdk", "yaml"} & found == set()
+
+
+def test_a_bot_imports_nothing_heavy_before_it_is_used() -> None:
+    heavy = {"aiohttp", "alembic", "anthropic", "cryptography", "mcp", "PIL", "psycopg", "pytest", "segno"}
+
+    found = modules("import sys, bot.process")
+
+    assert "slack_bolt" in found
+    assert heavy & found == set()
+
+
+def test_commands_name_the_extra_that_they_miss(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget(monkeypatch, "mcp", "PIL", "cryptography")
+
+    assert "Install signoff[mcp]." in typed(home, "mcp", "serve").stderr
+    assert "Install signoff[demo]." in typed(home, "demo").stderr
+    assert "Install signoff[factors]." in typed(home, "factor", "key").stderr

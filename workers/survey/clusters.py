@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from storage.contract.survey import ClusterFound, Deployment
-from workers.base import Permanent, Transient
+from workers.base import Permanent, Transient, missing
 from workers.builtin.kubernetes.adoption import keeper, repository
 from workers.builtin.kubernetes.manifests import main_image, tag
 from workers.builtin.kubernetes.rights import NEEDED
@@ -15,8 +16,11 @@ OF_THE_CLUSTER = ("kube-system", "kube-public", "kube-node-lease")
 MOST = 200  # deployments that are listed
 
 
-def contexts() -> tuple[list[str], str]:
+def contexts(wanted: str, environ: Mapping[str, str] = os.environ) -> tuple[list[str], str]:
     """The contexts of the kubeconfig, and the one that is in use; none where there is no kubeconfig."""
+    if missing("kubernetes"):  # `look` says so, where there is something to look at
+        there = Path(environ.get("KUBECONFIG") or Path.home() / ".kube" / "config").exists()
+        return ([wanted], wanted) if wanted else ([], "in use" if there else "")
     from kubernetes import config
 
     try:

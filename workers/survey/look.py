@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
 
 
 def survey(context: str, project: Path) -> Survey:
-    known, current = clusters.contexts()
+    known, current = clusters.contexts(context)
     wanted = context or current
     return Survey(
         contexts=tuple(known),

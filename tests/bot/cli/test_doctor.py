@@ -1,6 +1,8 @@
 """The doctor tries what it claims, changes nothing, and tells nobody to overwrite their file."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,10 @@ from bot.policy.totp import Safe
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
 from tests.support.places import ROOT
+from tests.support.samples.without import without
 from tests.support.store import Store
 from tests.support.terminal import typed
+from tests.support.world import environment
 
 CONFIG = 'workers = []\n[people]\napprovers = ["U0BOB"]\n'
 
@@ -162,3 +166,34 @@ def test_what_the_workers_need_is_tried_by_them(home: Path) -> None:
     assert f"✗ backups of gone: The workers may not write to {there}" in said
     assert "✗ database far: " in said
     assert "What needs this would fail: database gone, backups of gone, database far." in said
+
+
+def test_it_names_every_extra_that_this_configuration_misses(home: Path) -> None:
+    clusters = '[inventory.clusters.main]\nkind = "kubernetes"\n'
+    (home / "signoff.toml").write_text(
+        CONFIG.replace("[]", '["k8s-deployer", "data-processing"]', 1) + clusters
+    )
+    extras = without(home / "site", "kubernetes", "duckdb", "PIL", "cryptography")
+    env = environment(home, SIGNOFF_FACTOR_KEY=Fernet.generate_key().decode(), **extras)
+
+    ran = subprocess.run(
+        [sys.executable, "-m", "bot", "doctor"],
+        env=env,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (
+        "✗ worker k8s-deployer: The client for Kubernetes is not installed. Install signoff[kubernetes]."
+        in ran.stdout
+    )
+    assert "✗ worker data-processing: DuckDB is not installed. Install signoff[data]." in ran.stdout
+    assert (
+        "• pictures: finished plans are told without one. Pillow is not installed. Install signoff[demo]."
+        in ran.stdout
+    )
+    assert "✗ second factors: SIGNOFF_FACTOR_KEY cannot be used" in ran.stdout
+    assert "Install signoff[factors]." in ran.stdout
+    assert ran.stderr == ""

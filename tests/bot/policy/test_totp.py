@@ -7,7 +7,8 @@ import pytest
 from bot.policy.totp import Safe, counter_of, new_key
 from storage.errors import BadConfig
 from tests.support.fakes import NOW
-from tests.support.samples.second_factor import SAFE, SECRET, code
+from tests.support.samples.second_factor import KEY, SAFE, SECRET, code
+from tests.support.samples.without import forget
 
 pytestmark = pytest.mark.authorize
 
@@ -54,3 +55,10 @@ def test_a_seal_opens_with_its_key_for_its_owner_alone():
 def test_a_missing_or_broken_key_is_said_kindly(key):
     with pytest.raises(BadConfig, match="`signoff factor key` makes one"):
         Safe(key)
+
+
+def test_without_its_package_no_code_counts_and_the_extra_is_named(monkeypatch):
+    forget(monkeypatch, "cryptography")
+
+    with pytest.raises(BadConfig, match=r"SIGNOFF_FACTOR_KEY .* Install signoff\[factors\]\."):
+        Safe(KEY)

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tests.support.cluster.deploy_site import real_site
-from workers.survey.clusters import look
+from tests.support.samples.without import forget
+from workers.survey.clusters import contexts, look
 
 pytest_plugins = ("tests.support.cluster.fixtures",)
 HELM = {"app.kubernetes.io/managed-by": "Helm"}
@@ -26,6 +27,26 @@ def made(site: Any, name: str, *, service: bool = True, **labels: str) -> None:
     if service:
         address = {"selector": {"app": name}, "ports": [{"port": 80, "protocol": "TCP"}]}
         admin.call("POST", f"/api/v1/{top}/services", {"metadata": {"name": name}, "spec": address})
+
+
+@pytest.mark.parametrize(("wanted", "told"), [("", ([], "in use")), ("prod", (["prod"], "prod"))])
+def test_without_its_client_a_kubeconfig_is_told_with_the_extra_that_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str, told: tuple[list[str], str]
+) -> None:
+    forget(monkeypatch, "kubernetes")
+    file = tmp_path / "kubeconfig"
+    file.write_text("{}")
+
+    assert contexts(wanted, {"KUBECONFIG": str(file)}) == told
+    assert look(told[1], {"KUBECONFIG": str(file)}).trouble.endswith("Install signoff[kubernetes].")
+
+
+def test_without_its_client_and_without_a_kubeconfig_nothing_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget(monkeypatch, "kubernetes")
+
+    assert contexts("", {"KUBECONFIG": str(tmp_path / "none")}) == ([], "")
 
 
 @pytest.mark.k8s

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -34,10 +34,11 @@ from workers.builtin.backup.directory import (
     whole,
 )
 from workers.builtin.backup.dumps import Copied, Damaged, Source
-from workers.builtin.backup.pg_client import Client, need_tools
-from workers.builtin.backup.postgres import Postgres
 from workers.builtin.backup.retention import Keep, expendable, trusted
 from workers.builtin.backup.sqlite import Sqlite
+
+if TYPE_CHECKING:  # with its driver, 9 MB
+    from workers.builtin.backup.pg_client import Client
 
 
 class DbBackup(Worker):
@@ -182,6 +183,8 @@ class DbBackup(Worker):
     def _reach(self, database: str) -> None:
         ctx = Context(0, "doctor", 0, "doctor", Path(), partial(datetime.now, UTC))
         if self._need(database, "kind") == "postgres":
+            from workers.builtin.backup.pg_client import need_tools
+
             need_tools("pg_dump", "pg_restore")
         self._source(database, ctx).size(BackupParams(database=database))
 
@@ -219,11 +222,15 @@ class DbBackup(Worker):
             return Sqlite(Path(self._need(database, "path")), ctx)
         if kind != "postgres":
             raise Permanent(f"[inventory.databases.{database}] has kind '{kind}'; known: sqlite, postgres.")
+        from workers.builtin.backup.postgres import Postgres
+
         client = self._client(database, "url_env", ctx)
         beside = bool(self.entry("databases", database).get("scratch_url_env"))
         return Postgres(client, self._client(database, "scratch_url_env", ctx) if beside else client)
 
-    def _client(self, database: str, word: str, ctx: Context) -> Client:
+    def _client(self, database: str, word: str, ctx: Context) -> "Client":
+        from workers.builtin.backup.pg_client import Client
+
         variable = self._need(database, word)
         if not (url := os.environ.get(variable)):
             raise Permanent(

@@ -19,8 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from isal import isal_zlib
-
 DUMP_FAILED, UNREADABLE, CHANGED = 1, 3, 4
 READER = ("pg_restore", "-f", os.devnull)
 CHUNK = 1 << 20
@@ -129,6 +127,8 @@ def _pump(source: int, target: Path) -> None:
     if hasattr(fcntl, "F_SETPIPE_SZ"):
         with contextlib.suppress(PermissionError):  # a user's pipes may have used up their share
             fcntl.fcntl(source, fcntl.F_SETPIPE_SZ, CHUNK)
+    from isal import isal_zlib
+
     deflate, told = isal_zlib.compressobj(1, wbits=GZIP), time.monotonic()
     with target.open("r+b", buffering=0) as file:
         while chunk := os.read(source, CHUNK):

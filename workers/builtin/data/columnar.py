@@ -5,13 +5,14 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import duckdb
-
-from workers.base import Permanent, Transient
+from workers.base import Permanent, Transient, missing
 from workers.builtin.data.rows import Row, columns_of
 from workers.builtin.data.tables import as_text
+
+if TYPE_CHECKING:
+    import duckdb
 
 Kind = Literal["integer", "number", "flag", "text", "empty"]
 Columns = dict[str, Kind]  # by name, in order; the engine knows them as c0, c1, …
@@ -35,7 +36,7 @@ SHUT = {
 class Engine:
     """One database in memory for one attempt. No text of a plan ever stands in a statement."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: "duckdb.DuckDBPyConnection") -> None:
         self._connection = connection
         self._made = 0
 
@@ -74,7 +75,9 @@ class Engine:
         self._made += 1
         return f"t{self._made}"
 
-    def _run(self, statement: str, values: list[Any] | None = None) -> duckdb.DuckDBPyConnection:
+    def _run(self, statement: str, values: list[Any] | None = None) -> "duckdb.DuckDBPyConnection":
+        import duckdb
+
         try:
             return self._connection.execute(statement, values or [])
         except duckdb.OutOfMemoryException:
@@ -89,6 +92,10 @@ class Engine:
 @contextmanager
 def engine(cancelled: Callable[[], bool]) -> Iterator[Engine]:
     """An engine that is interrupted once `cancelled` says so."""
+    if said := missing("duckdb"):
+        raise Permanent(said)
+    import duckdb
+
     over = threading.Event()
     with duckdb.connect(":memory:", config=dict(SHUT)) as connection:
         connection.execute("SET lock_configuration = true")
@@ -145,7 +152,7 @@ def _finite(value: Any) -> Any:
 
 
 def _watch(
-    connection: duckdb.DuckDBPyConnection, cancelled: Callable[[], bool], over: threading.Event
+    connection: "duckdb.DuckDBPyConnection", cancelled: Callable[[], bool], over: threading.Event
 ) -> None:
     while not over.wait(0.1):
         if cancelled():

@@ -1,6 +1,7 @@
 """Selects, filters, joins and compares rows by a declared pipeline: nothing of a plan is run as code."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel
@@ -67,6 +68,9 @@ class DataProcessing(Worker):
             file=str(file),
         )
         return Report.ok(summary(params.pipeline, data), data, artifacts=(str(file),))
+
+    def packages(self) -> Iterator[str]:
+        yield "duckdb"
 
 
 def processed(rows: list[Row], other: list[Row], pipeline: Pipeline, ctx: Context) -> list[Row]:

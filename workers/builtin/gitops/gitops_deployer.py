@@ -27,7 +27,7 @@ from workers.builtin.gitops import editing
 from workers.builtin.gitops.entry import GitopsEntry
 from workers.builtin.gitops.repository import Blob, Rejected, Repository, trailer
 from workers.builtin.gitops.running import Running
-from workers.builtin.shared.cluster import Cluster, real_cluster
+from workers.builtin.shared.cluster import Cluster, packages, real_cluster
 from workers.builtin.shared.entries import read_entry, secrets
 
 HEALTHY: dict[str, tuple[Check, ...]] = {"service_healthy": (check("ready", "eq", True),)}
@@ -270,6 +270,9 @@ class GitopsDeployer(Worker):
         if not (known := str(ctx.previous.get("version") or "")):
             raise Permanent(f"Nobody knows which version of {params.service} was there before. Name it.")
         return known
+
+    def packages(self) -> Iterator[str]:
+        return packages(self.inventory)
 
     def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
         """Each repository and each cluster that a service is kept in."""

@@ -29,6 +29,7 @@ from workers.builtin.kubernetes.rollout import Live, image_of
 from workers.builtin.kubernetes.sentences import DeployData, Move, previous, record, remembered
 from workers.builtin.kubernetes.strategies import CHOICES, Deploy, Strategy
 from workers.builtin.kubernetes.upkeep import ChangeData, StatusData
+from workers.builtin.shared.cluster import packages
 
 HEALTHY: dict[str, tuple[Check, ...]] = {"service_healthy": (check("ready", "eq", True),)}
 TARGET = "service:{environment}/{service}"
@@ -234,6 +235,9 @@ class K8sDeployer(Worker):
         color = color_of(part) if part else strategies.way_back(live, image)
         strategy: Strategy = "rolling" if color == live.active else "blue_green"
         return Move(deploy, params.environment, strategy, color, previous(live, ctx.key), ctx.scratch)
+
+    def packages(self) -> Iterator[str]:
+        return packages(self.inventory)
 
     def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
         """Each namespace that a service of the inventory lives in, with all rights that a change needs."""

@@ -9,7 +9,18 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
-from workers.base import Action, Context, Params, Permanent, Report, Transient, Unsure, Worker, action
+from workers.base import (
+    Action,
+    Context,
+    Params,
+    Permanent,
+    Report,
+    Transient,
+    Unsure,
+    Worker,
+    action,
+    missing,
+)
 from workers.builtin.mcp.pinned import STARTED, Server, Tool, params_of
 from workers.builtin.shared.entries import read_entry, secrets
 from workers.commands import process
@@ -33,6 +44,9 @@ class Lent(Worker):
 
     name = "mcp"
     server = ""
+
+    def packages(self) -> Iterator[str]:
+        yield "mcp"
 
     def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
         entry = read_entry(Server, "mcp", self.server, self.entry("mcp", self.server))
@@ -85,6 +99,8 @@ def _action(server: str, name: str, tool: Tool) -> Action:
 
 def reach(server: str, entry: Server) -> None:
     """Its program and its secrets are there; it is not started."""
+    if said := missing("mcp"):
+        raise Permanent(said)
     secrets(entry.secrets_env, f"mcp.{server}")
     secrets({"MCP_TOKEN": entry.token_env} if entry.token_env else {}, f"mcp.{server}")
     if entry.command:

@@ -2,11 +2,12 @@
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any, NoReturn, Protocol
 
 import urllib3
 
-from workers.base import Permanent, Transient
+from workers.base import Permanent, Transient, missing
 
 Manifest = dict[str, Any]
 Operations = list[dict[str, Any]]
@@ -59,6 +60,8 @@ class KubernetesCluster:
         in_cluster: bool = False,
         timeout: float = 10.0,
     ) -> None:
+        if said := missing("kubernetes"):
+            raise Permanent(said)
         from kubernetes import client, config  # half a second and 50 MB that a practice cluster does not need
 
         self.namespace = namespace
@@ -169,6 +172,12 @@ class KubernetesCluster:
             raise Permanent(f"The cluster's certificate is not accepted: {error.reason}") from error
         except urllib3.exceptions.HTTPError as error:
             raise Transient(f"The cluster does not answer ({type(error).__name__}).") from error
+
+
+def packages(inventory: dict[str, dict[str, dict[str, Any]]]) -> Iterator[str]:
+    """What looking at the clusters of this inventory takes; a practice cluster takes nothing."""
+    if any(home.get("kind") == "kubernetes" for home in inventory.get("clusters", {}).values()):
+        yield "kubernetes"
 
 
 def real_cluster(name: str, home: dict[str, Any], namespace: str) -> KubernetesCluster:

@@ -1,7 +1,7 @@
 """Runs a test suite; two witnesses, the exit code and the report, must agree before it is called green."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +14,7 @@ from workers.builtin.testing.checkout import checked_out
 from workers.builtin.testing.results import TestData, count, data
 from workers.builtin.testing.suites import GRACES, LIMIT, Suite, refs, settings
 from workers.builtin.testing.tool_run import Site, ToolRun, run_again, run_once, settle
+from workers.builtin.testing.tools import own_pytest
 from workers.commands.process import Finished
 
 
@@ -74,6 +75,12 @@ class TestRunner(Worker):
             return ""
         on = f"only on {', '.join(suite.environments)}; " if suite.environments is not None else ""
         return on + (f"version must match {suite.versions}" if suite.versions else "takes no version")
+
+    def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
+        """The pytest of each suite that names no project's own."""
+        for name, raw in self.inventory.get("suites", {}).items():
+            if (raw.get("command") or [""])[0] == "pytest":
+                yield f"suite {name}", own_pytest
 
     def _suite(self, params: TestParams) -> Suite:
         suite = read_entry(Suite, "suites", params.test_suite, self.entry("suites", params.test_suite))

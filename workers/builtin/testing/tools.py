@@ -1,11 +1,13 @@
 """The test tools: how each is asked for a report, what it tells on the way, and how its report is read."""
 
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from workers.base import Permanent, missing
 from workers.builtin.testing import reports
 from workers.builtin.testing.results import Case, Found
 from workers.commands.process import Finished
@@ -47,7 +49,7 @@ class Pytest(Tool):
 
     def words(self, command: Sequence[str], report: Path, *, reruns: bool) -> list[str]:
         words = super().words(command, report, reruns=reruns)
-        own = [sys.executable, "-m", "pytest", *words[1:]] if words[0] == "pytest" else words
+        own = [*own_pytest(), *words[1:]] if words[0] == "pytest" else words
         memory = ["-o", f"cache_dir={report.parent / 'cache'}"] if reruns else ["-p", "no:cacheprovider"]
         return [*own, f"--junitxml={report}", "-o", "console_output_style=count", *memory]
 
@@ -98,6 +100,15 @@ class ExitCode(Tool):
 
     def found(self, files: list[Path], done: Finished) -> Found | None:
         return Found([Case("the command", "failed" if done.returncode else "passed")])
+
+
+def own_pytest() -> list[str]:
+    """`pytest` means the one that Signoff is installed with; without one, whatever is called so here."""
+    if not (said := missing("pytest")):
+        return [sys.executable, "-m", "pytest"]
+    if found := shutil.which("pytest"):
+        return [found]
+    raise Permanent(f"{said} Or let the suite's command name the project's own pytest.")
 
 
 def many(number: int, word: str) -> str:

@@ -10,9 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
+from bot.planner.language.lexicon.slips import nearest
 from bot.planner.language.lexicon.vocabulary import Vocabulary
 from bot.planner.language.lexicon.words import Word
 from bot.planner.runbooks.environments import ENVIRONMENTS, environments_of
@@ -173,9 +171,7 @@ def mistyped(said: str, known: Collection[str]) -> str:
     if len(said) < SHORTEST or said in known:
         return ""
     most = 2 if len(said) >= 8 else 1
-    found = process.extract(said, known, scorer=OSA.distance, score_cutoff=most, limit=3)
-    best = [text for text, distance, _ in found if distance == found[0][1]]
-    first = [text for text in best if text[0] == said[0]]
+    first = [text for text in nearest(said, known, most) if text[0] == said[0]]
     return first[0] if len(first) == 1 and len(first[0]) > SHORTEST and not _inflected(said, first[0]) else ""
 
 

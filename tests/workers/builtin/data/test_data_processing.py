@@ -17,6 +17,7 @@ from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec, holds
 from tests.support.fakes import approve, plan_spec, step, step_row, terms, work
 from tests.support.loopback import Page, Site, serving
+from tests.support.samples.without import forget
 from tests.support.scratch import at
 from tests.support.store import Store
 from workers.base import Permanent, Report, Transient, check
@@ -62,6 +63,13 @@ def test_rows_are_filtered_grouped_and_sorted(tmp_path: Path) -> None:
     )
     assert report.data.first == {"service": "auth", "total": 12}
     assert report.artifacts == (report.data.file,)
+
+
+def test_without_its_engine_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget(monkeypatch, "duckdb")
+
+    with pytest.raises(Permanent, match=r"DuckDB is not installed\. Install signoff\[data\]\."):
+        process(tmp_path, ERRORS, {"op": "limit", "rows": 1})
 
 
 def test_one_number_is_said_in_the_summary_and_can_be_a_criterion(tmp_path: Path) -> None:

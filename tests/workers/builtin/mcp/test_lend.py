@@ -13,6 +13,7 @@ import pytest
 
 from storage.config import SignoffConfig
 from tests.support.ports import ports
+from tests.support.samples.without import forget
 from tests.support.scratch import context
 from workers.base import Permanent, Transient, Unsure
 from workers.builtin.mcp.pin import pinned_lines
@@ -40,6 +41,15 @@ def lent(pin: dict[str, Any], how: str = "kind", size: int = 0, **tool: Any) -> 
     made = entry(how, tools=tools)
     inventory = {"mcp": {"hostile": made | {"command": [*made["command"], str(size)]}}}
     return load(SignoffConfig.model_validate({"workers": ["mcp-hostile"], "inventory": inventory}))
+
+
+def test_without_its_package_nothing_is_started_and_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forget(monkeypatch, "mcp")
+
+    with pytest.raises(Permanent, match=r"Install signoff\[mcp\]\."):
+        pinned_lines("hostile", entry())
 
 
 def called(registry: Registry, tmp_path: Path, path: Path, name: str = "touch") -> Any:

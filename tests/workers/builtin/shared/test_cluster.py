@@ -6,6 +6,7 @@ import pytest
 import yaml
 from kubernetes.config import incluster_config
 
+from tests.support.samples.without import forget
 from workers.base import Permanent, Transient
 from workers.builtin.kubernetes.inventory import connect, place
 from workers.builtin.kubernetes.manifests import ServiceEntry
@@ -41,6 +42,13 @@ def test_a_refusal_is_transient_or_permanent_by_its_status(
 ) -> None:
     with pytest.raises(error, match=text):
         refuse("PATCH", "/apis/apps/v1/namespaces/prod/deployments/web", status, "7", "a proxy's page")
+
+
+def test_without_its_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    forget(monkeypatch, "kubernetes")
+
+    with pytest.raises(Permanent, match=r"Install signoff\[kubernetes\]\."):
+        KubernetesCluster(namespace="default")
 
 
 def test_a_kubeconfig_that_is_missing_is_said_in_a_sentence(tmp_path: Path) -> None:

@@ -12,10 +12,13 @@ from typing import Any
 import pytest
 
 from tests.support.samples.suites import run, suite_of
+from tests.support.samples.without import forget
+from workers.base import Permanent
 from workers.builtin.testing import reports
 from workers.builtin.testing.results import data
 from workers.builtin.testing.streams import Cargo, Go, Node
 from workers.builtin.testing.suites import Suite
+from workers.builtin.testing.tools import own_pytest
 from workers.commands.process import Finished
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -321,3 +324,20 @@ def test_a_command_gives_its_tool_away(command: list[str], kind: str) -> None:
     assert Suite(command=tuple(command), directory=Path()).kind() == kind
     assert Suite(command=tuple(command), directory=Path(), tool="exit-code").kind() == "exit-code"
     assert Suite(command=tuple(command), directory=Path(), report="*.xml").kind() == "junit"
+
+
+def test_pytest_is_ours_else_the_machines_else_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "pytest"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert own_pytest() == [sys.executable, "-m", "pytest"]
+
+    forget(monkeypatch, "pytest")
+    assert own_pytest() == [str(program)]
+
+    program.unlink()
+    with pytest.raises(Permanent, match=r"Install signoff\[demo\]\. Or let the suite's command name"):
+        own_pytest()

@@ -80,6 +80,10 @@ class CodeAgent(Worker):
         with place_of(entry, ctx) as home:
             return job.done(home)
 
+    def packages(self) -> Iterator[str]:
+        wanted = {entry.get("driver") for entry in self.inventory.get("repositories", {}).values()}
+        yield from ("claude_agent_sdk" for driver in wanted if driver == "claude-agent-sdk")
+
     def needs(self) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "the box of coding agents", box.demand
 

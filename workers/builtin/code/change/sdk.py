@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workers.base import Permanent, Transient
+from workers.base import Permanent, Transient, missing
 from workers.builtin.code.change.desk import TESTS, Desk
 from workers.builtin.code.change.loop import SAME, SYSTEM
 from workers.builtin.code.change.port import Ended, Spent, Stalled, Task, Why
@@ -210,10 +210,10 @@ def _script(agent: Sdk) -> Path:
 
 def _bundled() -> Path:
     """The client that comes with the SDK."""
-    try:
-        import claude_agent_sdk
-    except ModuleNotFoundError:
-        raise Permanent("The agents' SDK is not installed: requirements-agents.lock has it.") from None
+    if said := missing("claude_agent_sdk"):
+        raise Permanent(said)
+    import claude_agent_sdk
+
     found = Path(claude_agent_sdk.__file__).parent / "_bundled" / "claude"
     if not found.is_file():
         raise Permanent("The agents' SDK came without its client for this machine.")
