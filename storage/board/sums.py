@@ -1,5 +1,6 @@
 """Figures over stories: how plans ended, what recovered, how long people took, what it cost."""
 
+from array import array
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -85,30 +86,35 @@ def sums(memory: Memory, since: datetime, until: datetime, reach: Reach) -> Sums
 
 
 def sums_of(stories: Iterable[Story]) -> Sums:
-    """The same of stories in hand, one by one."""
-    found = [*stories]
-    asked = [one for one in found if one.wanted]
-    lost: dict[str, list[float]] = {one.rung: [] for one in found if one.rung}
-    for one in found:
-        if one.rung and one.lost is not None:
-            lost[one.rung].append(one.lost)
-    counts = Counter(one.rung for one in found if one.rung)
+    """The same of stories as they come, one by one: a million take the memory of their figures."""
+    outcomes, rungs, yes = Counter[str](), Counter[str](), Counter[str]()
+    lost: dict[str, array[float]] = {}
+    waits, by_day = array("d"), dict[date, float]()
+    for one in stories:
+        outcomes[one.outcome] += 1
+        yes.update(_counts(one))
+        if one.rung:
+            rungs[one.rung] += 1
+            lost.setdefault(one.rung, array("d")).extend(() if one.lost is None else (one.lost,))
+        waits.extend(() if one.waited is None else (one.waited,))
+        if one.usd > 0:
+            by_day[one.ended_at.date()] = by_day.get(one.ended_at.date(), 0.0) + one.usd
     half = {rung: percentile(took, 50) if took else None for rung, took in lost.items()}
     return Sums(
-        outcomes=dict(Counter(one.outcome for one in found)),
-        rungs={rung: (count, half[rung]) for rung, count in counts.items()},
-        wanted=len(asked),
-        approved=sum(one.approved for one in found),
-        rejected=sum(one.outcome == "rejected" for one in asked),
-        expired=sum(one.outcome == "expired" for one in asked),
-        abandoned=sum(one.abandoned for one in found),
-        edited=sum(one.edited for one in asked),
-        approvals=sum(one.approvals for one in found),
-        unopened=sum(one.unopened for one in found),
-        waits=(*sorted(one.waited for one in found if one.waited is not None),),
-        usd=sum(one.usd for one in found),
-        by_day=_by_day([(one.ended_at, one.usd) for one in found if one.usd > 0]),
-    )
+        outcomes=dict(outcomes), rungs={rung: (count, half[rung]) for rung, count in rungs.items()},
+        wanted=yes["wanted"], approved=yes["approved"], rejected=yes["rejected"], expired=yes["expired"],
+        abandoned=yes["abandoned"], edited=yes["edited"], approvals=yes["approvals"],
+        unopened=yes["unopened"], waits=(*sorted(waits),), usd=sum(by_day.values()), by_day=by_day,
+    )  # fmt: skip
+
+
+def _counts(one: Story) -> dict[str, int]:
+    return {
+        "wanted": one.wanted, "approved": one.approved, "abandoned": one.abandoned,
+        "rejected": one.wanted and one.outcome == "rejected", "edited": one.wanted and one.edited,
+        "expired": one.wanted and one.outcome == "expired", "approvals": one.approvals,
+        "unopened": one.unopened,
+    }  # fmt: skip
 
 
 def elsewhere(memory: Memory, since: datetime, until: datetime, channels: Collection[str]) -> list[int]:
