@@ -70,7 +70,7 @@ class Memory:
             connection.begin(),
         ):
             t = Transaction(connection, self.clock, self.redact, getattr(self._here, "via", ""))
-            self._demand_lease(t)
+            self._demand_leases(t)
             yield t
             if one:
                 one.mark(t)
@@ -96,23 +96,24 @@ class Memory:
             self._here.one = None
 
     @contextmanager
-    def under(self, lease: Held | None) -> Iterator[None]:
-        """What this thread writes in here is written only as long as the lease is ours: else LeaseLost."""
-        self._here.lease = lease
+    def under(self, *leases: Held) -> Iterator[None]:
+        """What this thread writes in here is written only as long as the leases are ours: else LeaseLost."""
+        self._here.leases = leases
         try:
             yield
         finally:
-            self._here.lease = None
+            self._here.leases = ()
 
     @property
-    def lease(self) -> Held | None:
+    def leases(self) -> tuple[Held, ...]:
         """What this thread writes under, to be handed to a thread that works for it."""
-        return getattr(self._here, "lease", None)
+        return getattr(self._here, "leases", ())
 
-    def _demand_lease(self, t: Transaction) -> None:
-        held: Held | None = getattr(self._here, "lease", None)
-        if held and t.execute(still_held(held)).first() is None:
-            raise LeaseLost(f"Another bot does “{held.name}” by now; nothing was written.")
+    def _demand_leases(self, t: Transaction) -> None:
+        held = self.leases
+        kept = {*t.execute(still_held(held)).scalars()} if held else set()
+        if lost := [one.name for one in held if one.name not in kept]:
+            raise LeaseLost(f"Another bot does “{lost[0]}” by now; nothing was written.")
 
     @contextmanager
     def coming(self, via: str) -> Iterator[None]:
