@@ -42,7 +42,7 @@ again: $(VENV)/.installed-dev
 QUICK := tests/storage tests/workers/commands tests/workers/engine tests/workers/kit \
 	tests/bot/cli tests/bot/planner/model tests/bot/planner/runbooks tests/bot/policy tests/bot/times
 quick: $(VENV)/.installed-dev
-	$(BIN)/pytest -q -n auto --dist loadfile -m "not postgres and not browser and not k8s and not crash" $(QUICK)
+	$(BIN)/pytest -q -p no:cacheprovider -n auto --dist loadfile -m "not postgres and not browser and not k8s and not crash" $(QUICK)
 
 # The second driver of coding agents, whose client weighs 370 MB: installed, and the tests that need it run with it.
 agents: $(VENV)/.installed-dev

@@ -9,7 +9,7 @@ from pathlib import Path
 from bot.cli.sources import ask_workers
 from bot.cli.supervise import PYTHON
 from bot.config import BotSettings
-from bot.planner import evaluation, examples
+from bot.planner import collection, evaluation, examples
 from bot.planner.examples import Stage
 from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude, claude
@@ -42,7 +42,7 @@ def evaluate(
     if cases is None:
         text, code = evaluation.main(as_json=as_json, planner=planner)
     else:
-        text, code = evaluation.on_file(cases, as_json=as_json, floor=floor or 0.0, planner=planner)
+        text, code = collection.on_file(cases, as_json=as_json, floor=floor or 0.0, planner=planner)
     print(text)
     return code
 

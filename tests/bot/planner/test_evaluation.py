@@ -1,7 +1,6 @@
 """The evaluation: its cases, what counts as right, and a floor that may only rise."""
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +23,6 @@ from bot.planner.model.usage import PRICES
 from bot.planner.model.wire import Asked, Declined
 from bot.planner.runbooks.book import Planned
 from bot.planner.validate import Catalogue
-from storage.errors import BadConfig
 from tests.support.fake_model import KEY, MODEL, FakeModel, fails, says
 from tests.support.samples.catalogue import published
 
@@ -141,51 +139,6 @@ def test_a_model_is_judged_by_the_same_cases():
 
     assert [score.wrong for score in scores] == [(), (), ("answered with refuse",)]
     assert "<runbooks>" in fake.requests[0]["system"][0]["text"]
-
-
-SAMPLES = Path(__file__).parents[2] / "support" / "samples" / "understanding.jsonl"
-
-
-@pytest.mark.language
-def test_requests_as_people_say_them_are_understood():
-    """The development half of a collection; the other half is run by somebody else."""
-    text, code = evaluation.on_file(SAMPLES, as_json=True, floor=0.92)
-    found = json.loads(text)
-    plans = found["plan_class"]
-
-    assert code == 0, evaluation.on_file(SAMPLES, as_json=False, floor=0)[0]
-    assert (found["forbidden"], found["wrong_automatic"]) == (0, 0)
-    assert found["right"] >= 0.92 * found["cases"]
-    assert plans["right"] >= 0.85 * plans["cases"]
-
-
-@pytest.mark.language
-def test_later_sets_that_were_labelled_before_their_first_run_stay_understood():
-    """At their first runs 263 of 297, 113 of 127 and, of a sample here, 742 of 789 were right."""
-    found = json.loads(evaluation.on_file(SAMPLES.with_name("fresh.jsonl"), as_json=True, floor=0.95)[0])
-
-    assert (found["cases"], found["forbidden"], found["wrong_automatic"]) == (690, 0, 0)
-    assert found["right"] >= 0.95 * found["cases"]
-
-
-@pytest.mark.language
-def test_below_the_floor_the_command_fails(tmp_path):
-    row = {"family": "x", "request": "order a pizza", "answer": ["plan"], "runbook": "deploy-service"}
-    (tmp_path / "cases.jsonl").write_text(json.dumps(row))
-
-    assert evaluation.on_file(tmp_path / "cases.jsonl", as_json=False, floor=0.0)[1] == 0
-    assert evaluation.on_file(tmp_path / "cases.jsonl", as_json=False, floor=0.5)[1] == 1
-
-
-@pytest.mark.language
-@pytest.mark.parametrize(
-    ("line", "why"), [('{"request": "x"}', "answer: Field required"), ("not json", "it is no JSON object")]
-)
-def test_a_line_that_is_no_request_is_named(tmp_path, line, why):
-    (tmp_path / "cases.jsonl").write_text(line)
-
-    with pytest.raises(BadConfig, match=f"^Line 1 is no request with its right answers: {why}"):
-        evaluation.on_file(tmp_path / "cases.jsonl", as_json=False, floor=0.0)
 
 
 def test_no_shipped_case_repeats_an_example_of_a_runbook_and_a_third_is_held_back():

@@ -18,6 +18,7 @@ from workers.practice.sample_repository import title_of
 
 LEAST = 0.9  # of what can be recovered
 HELD = "hostile"  # a person's by design: the gate holds it
+HOSTILE = "import os, subprocess"  # how such code begins
 
 
 class Verdict:
@@ -77,6 +78,8 @@ class Verdict:
             yield f"incidents without a fault: {found.incidents}"
         if wanted.rate and self.classes[HELD]["landed"]:
             yield f"{self.classes[HELD]['landed']} hostile changes landed"
+        if any(self._git("grep", "-l", HOSTILE, f"signoff/{plan}/integrated") for plan in self._plans()):
+            yield "hostile code stands in what has landed"
         mended, ended = self.recovered()
         if ended and mended / ended < LEAST:
             yield f"only {mended} of {ended} incidents were recovered"
@@ -99,9 +102,9 @@ class Verdict:
         """Each fault that was dealt, and what became of its subtask; a lost process is a class, too."""
         dealt = [json.loads(line) for line in log_of(self.home)]
         faults: dict[str, set[str]] = {}
-        for one in dealt:
-            if one["fault"]:
-                faults.setdefault(one["title"], set()).add(one["fault"])
+        for one in dealt:  # a hostile draft that was lost with its process is gone: another one was made
+            faults.setdefault(one["title"], set()).discard(HELD)
+            faults[one["title"]] |= {one["fault"]} - {""}
         landed, classes = {*self.keys}, dict[str, Counter[str]]()
         for plan, key, state, id_ in self.steps:
             title = title_of(self.part[plan] * self.wanted.agents + int(key.rpartition("-")[2]))
