@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from bot.cards.blocks import Block, permalink
 from bot.cards.home import HomeFacts, closed, home
 from bot.config import BotSettings
 from bot.context import Advise, AskModel, Bot, Revise, Thought
-from bot.inbox.dispatch import handle_all
+from bot.hearing.hearer import Hearer
 from bot.machines.cloud_events import secrets_of, tell
 from bot.machines.oncall.duty import duties
 from bot.people import Home, People, Unidentified
@@ -40,6 +40,7 @@ from bot.slack.meeting import LINE, SlackAway, find_home, meeting
 from bot.slack.outbox import Outbox
 from bot.slack.socket_mode import refuse_said_twice
 from bot.turns.anchor import Anchor
+from bot.turns.claims import Claims
 from bot.turns.cron_jobs import ringing
 from bot.turns.forgetting import forget_old
 from bot.turns.loops import paced, seldom, spin
@@ -73,6 +74,7 @@ NOWHERE = Home("")  # until Slack has said whose token it is
 # Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
 PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0,
             "forget": 900.0, "tell": 300.0}  # fmt: skip
+SHARED = {"hear"}  # what any number of bots do at once: each thing of it is claimed, and not all of it
 logger = logging.getLogger(__name__)
 
 
@@ -112,9 +114,10 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
     stop, pulse, heard_by = Flag(), Pulse(**PATIENCE), secrets_of(config.events, os.environ)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
-    heard, thinker = dict[str, float](), Thinker(bot, config.model.at_once)  # whose turn was when
+    thinker, claims = Thinker(bot, config.model.at_once), Claims(engine, "hear")
+    hearer = Hearer(bot, claims)
     work = {
-        "hear": lambda: handle_all(bot, heard), "think": paced(thinker.turn),
+        "hear": hearer.turn, "think": paced(thinker.turn),
         "tend": paced(lambda: tend(bot)),
         "speak": paced(
             lambda: replace(outbox, site=bot.people.home.url, on_call=on_call_now(bot)).speak()
@@ -126,8 +129,9 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
     }  # fmt: skip
     health = Health(store, pulse, troubles, lambda: [*undone(store), *skewed(machine)])
     with answering(health, HealthSettings()), listening(settings, client, bot, troubles), ringing(bot):
-        shifts = Shifts(engine, work, pulse.is_late)
-        spin(store, work, shifts, pulse, stop, lambda: os._exit(1), settings.orphaned, machine.compare)
+        shifts = Shifts(engine, work.keys() - SHARED, pulse.is_late, keeps=[claims.keep])
+        with closing(hearer):
+            spin(store, work, shifts, pulse, stop, lambda: os._exit(1), settings.orphaned, machine.compare)
     with suppress(Unavailable):
         anchor.drop()
         if len(store.unsent()) == 1:  # the last word; where more waits, Slack is not there, and it waits, too

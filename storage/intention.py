@@ -83,6 +83,8 @@ class Intention(Memory):
     leave_answer = deliveries.leave_answer
     answer_left = deliveries.answer_left
     unhandled = deliveries.unhandled
+    waiting_deliveries = deliveries.waiting
+    still_unhandled = deliveries.still_unhandled
 
     alarm_of = alarms.alarm_of
     alarm_behind = alarms.alarm_behind

@@ -51,7 +51,11 @@ class Memory:
         self.engine = engine
         self.clock = clock
         self.journals: dict[int, Journal] = {}  # what of each plan's journal was verified already
-        self._writing = engine.execution_options(writes=True)
+        self._writing, self._reading = engine.execution_options(writes=True), engine
+        if engine.dialect.name == "postgresql":
+            # There each statement reads the rows as they stand, also within a transaction: its beginning and
+            # its end would be two journeys for nothing.
+            self._reading = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writer = FairLock()
         self._here = threading.local()
 
@@ -72,7 +76,7 @@ class Memory:
             connection.begin(),
         ):
             t = Transaction(connection, self.clock, self.redact, getattr(self._here, "via", ""))
-            self._demand_lease(t)
+            self._demand_leases(t)
             yield t
             if one:
                 one.mark(t)
@@ -81,6 +85,12 @@ class Memory:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
+        with answering(), self._reading.begin() as connection:
+            yield Transaction(connection, self.clock, self.redact)
+
+    @contextmanager
+    def reading_on(self) -> Iterator[Transaction]:
+        """The same for rows that come as they are asked for: the server keeps them in a transaction."""
         with answering(), self.engine.begin() as connection:
             yield Transaction(connection, self.clock, self.redact)
 
@@ -98,23 +108,24 @@ class Memory:
             self._here.one = None
 
     @contextmanager
-    def under(self, lease: Held | None) -> Iterator[None]:
-        """What this thread writes in here is written only as long as the lease is ours: else LeaseLost."""
-        self._here.lease = lease
+    def under(self, *leases: Held) -> Iterator[None]:
+        """What this thread writes in here is written only as long as the leases are ours: else LeaseLost."""
+        self._here.leases = leases
         try:
             yield
         finally:
-            self._here.lease = None
+            self._here.leases = ()
 
     @property
-    def lease(self) -> Held | None:
+    def leases(self) -> tuple[Held, ...]:
         """What this thread writes under, to be handed to a thread that works for it."""
-        return getattr(self._here, "lease", None)
+        return getattr(self._here, "leases", ())
 
-    def _demand_lease(self, t: Transaction) -> None:
-        held: Held | None = getattr(self._here, "lease", None)
-        if held and t.execute(still_held(held)).first() is None:
-            raise LeaseLost(f"Another bot does “{held.name}” by now; nothing was written.")
+    def _demand_leases(self, t: Transaction) -> None:
+        held = self.leases
+        kept = {*t.execute(still_held(held)).scalars()} if held else set()
+        if lost := [one.name for one in held if one.name not in kept]:
+            raise LeaseLost(f"Another bot does “{lost[0]}” by now; nothing was written.")
 
     @contextmanager
     def coming(self, via: str) -> Iterator[None]:

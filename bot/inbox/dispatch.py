@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol, TypeVar
 from uuid import uuid4
 
 from bot.context import Bot
@@ -29,10 +29,28 @@ logger = logging.getLogger(__name__)
 ROUND = 1.0  # seconds after which it is looked anew whose turn it is
 PATIENCE = timedelta(seconds=30)  # how long an act waits for Slack to say whose it is, or for the database
 LATER = (Unidentified, OnItsWay, Unavailable)
+# Seconds by which those who wait for an answer or decide something go before what people say to each other.
+LEEWAY = {"reply": 1.0, "home": 1.0, "hook": 1.0}
 HANDLERS = {
     "command": on_command, "mention": on_mention, "reply": on_reply, "click": on_click, "form": on_filled,
     "home": on_home, ASKED: on_ask, "hook": on_hook,
 }  # fmt: skip
+
+
+class Delivered(Protocol):
+    """What is known of a delivery."""
+
+    @property
+    def key(self) -> str: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def user(self) -> str: ...
+
+
+D = TypeVar("D", bound=Delivered)
 
 
 def handle_all(bot: Bot, served: dict[str, float] | None = None) -> None:
@@ -45,32 +63,38 @@ def handle_all(bot: Bot, served: dict[str, float] | None = None) -> None:
         if served is not None:
             if time.monotonic() - began > ROUND:
                 return
-            served[delivery.body["user"]] = time.monotonic()
+            served[delivery.user] = time.monotonic()
         _handle_one(bot, delivery)
 
 
-def in_turn(deliveries: Sequence[Delivery], served: Mapping[str, float]) -> list[Delivery]:
-    """First the first of each person, then the second; who was served longest ago goes first."""
+def in_turn(deliveries: Sequence[D], served: Mapping[str, float]) -> list[D]:
+    """First the first of each person, then the second; who was served longest ago goes first.
+
+    What is only said gives way for a moment to questions and decisions.
+    """
     turns, order = Counter[str](), dict[str, tuple[int, float, int]]()
     for one in deliveries:
-        user = str(one.body["user"])
-        turns[user] += 1
-        order[one.key] = turns[user], served.get(user, 0.0), one.id
+        turns[one.user] += 1
+        order[one.key] = turns[one.user], served.get(one.user, 0.0) + LEEWAY.get(one.kind, 0.0), one.id
     return sorted(deliveries, key=lambda one: order[one.key])
 
 
 def _handle_one(bot: Bot, delivery: Delivery) -> None:
     try:
-        with bot.store.handling(delivery.key):
-            settle(bot, delivery)
+        handle_one(bot, delivery)
     except LeaseLost:
         raise
     except HandledElsewhere as error:  # we stood still, and somebody else went on
         logger.info("%s", error)
     except LATER as error:
         logger.info("delivery %s waits: %s", delivery.key, error)
-    else:
-        bot.store.redraw_homes([delivery.body["user"]], urgent=True)
+
+
+def handle_one(bot: Bot, delivery: Delivery) -> None:
+    """This one, once: HandledElsewhere where somebody else was faster, one of `LATER` where it must wait."""
+    with bot.store.handling(delivery.key):
+        settle(bot, delivery)
+    bot.store.redraw_homes([delivery.user], urgent=True)
 
 
 def settle(bot: Bot, delivery: Delivery) -> None:

@@ -49,6 +49,7 @@ NOT_GOT = (
     "“cancel”."
 )
 EXAMPLES = 6  # in the help
+NEWEST = 10  # plans in a list
 LISTED = 22  # steps of one plan in an answer
 MEANT = "Did you mean `/plan {said}`? What decides something, I do only when it is spelled out."
 
@@ -173,14 +174,23 @@ def say_help(bot: Bot, rest: str, body: dict[str, Any]) -> str:
 
 
 def list_plans(bot: Bot, rest: str, body: dict[str, Any]) -> str:
-    now = bot.store.clock()
-    made = [view for view in bot.store.recent(50) if view.planned]
-    plans = map(bot.store.as_recorded, bot.visible(body["user"], made)[:10])
+    now, plans = bot.store.clock(), map(bot.store.as_recorded, newest(bot, body["user"]))
     lines = [f"• {v.id}: {escape(subject(v))} — {escape(standing(v, now))}" for v in plans]
     if waiting := bot.store.unreviewed():
         numbers = ", ".join(map(str, waiting))
         lines.append(f":rotating_light: Emergency override, and nobody has reviewed it yet: {numbers}")
     return "\n".join(lines) or "There are no plans yet."
+
+
+def newest(bot: Bot, user: str) -> list[PlanView]:
+    """The newest plans that they see. Mostly these are the newest of all; only else many more are read."""
+    found = list[PlanView]()
+    for among in (NEWEST + 2, 50):
+        made = [view for view in bot.store.recent(among) if view.planned]
+        found = bot.visible(user, made)[:NEWEST]
+        if len(found) == NEWEST:
+            break
+    return found
 
 
 def show_plan(bot: Bot, rest: str, body: dict[str, Any]) -> str:

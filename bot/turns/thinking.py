@@ -32,8 +32,8 @@ class Thinker:
             if not self._take(one.plan_id):
                 continue
             self._served[whose] = self._served[f"plan {one.plan_id}"] = time.monotonic()
-            lease = self._bot.store.lease
-            Thread(target=self._think, args=(one, lease), name=f"plan-{one.plan_id}", daemon=True).start()
+            leases = self._bot.store.leases
+            Thread(target=self._think, args=(one, leases), name=f"plan-{one.plan_id}", daemon=True).start()
 
     def busy(self) -> int:
         with self._lock:
@@ -46,9 +46,9 @@ class Thinker:
                 self._busy.add(plan_id)
             return free
 
-    def _think(self, one: Work, lease: Held | None) -> None:
+    def _think(self, one: Work, leases: tuple[Held, ...]) -> None:
         try:
-            with self._bot.store.under(lease):
+            with self._bot.store.under(*leases):
                 attempt(self._bot, one)
         except (Conflict, HandledElsewhere, Unavailable) as error:
             logger.info("plan=%s was thought about for nothing: %s", one.plan_id, error)

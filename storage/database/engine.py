@@ -11,6 +11,7 @@ from sqlalchemy.exc import DisconnectionError, OperationalError
 
 from storage.database.commit_notices import LIVELY, Bell, CommitNotifier
 from storage.database.drivers import away
+from storage.database.pooler import OPTION, REFUSED, demand_sessions, refused
 from storage.database.schema import MIGRATIONS, found_in, newest, refuse_newer
 from storage.errors import BadConfig, Unavailable
 from storage.private_files import make_directories, narrow, private_opener
@@ -53,12 +54,17 @@ def open_engine(url: str) -> Engine:
 
 
 def await_database(engine: Engine, patience: float = 60.0) -> None:
-    """Wait for a server that is just being started; Unavailable when it does not come."""
+    """Wait for a server that is just being started; Unavailable when it does not come.
+
+    A pooler that keeps no sessions is refused.
+    """
     until = time.monotonic() + patience
     while True:
         try:
-            engine.connect().close()
+            demand_sessions(engine)
         except OperationalError as error:
+            if refused(error):
+                raise BadConfig(REFUSED.format(option=OPTION)) from None
             if time.monotonic() > until:
                 raise Unavailable(f"The database does not answer: {error.orig}") from None
             logger.warning("the database does not answer yet: %s", error.orig)

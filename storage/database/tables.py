@@ -419,6 +419,11 @@ class Delivery(SQLModel, table=True):
     received_at: datetime = moment()
     handled_at: datetime | None = moment(default=None, index=True)
 
+    @property
+    def user(self) -> str:
+        """Whose act it is."""
+        return str(self.body["user"])
+
 
 class Token(SQLModel, table=True):
     """What lets a machine ask in somebody's name. The secret itself is nowhere; two of one name rotate."""

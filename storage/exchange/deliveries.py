@@ -1,9 +1,10 @@
 """What Slack delivers, committed before it is acked. What comes at the same time shares a commit."""
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
@@ -82,6 +83,44 @@ def unhandled(memory: Memory, *, thought: bool = False) -> list[Delivery]:
     kind = col(Delivery.kind) == THOUGHT if thought else col(Delivery.kind) != THOUGHT
     with memory.read() as t:
         return t.rows(Delivery, col(Delivery.handled_at).is_(None), kind, order=col(Delivery.id))
+
+
+class Waiting(NamedTuple):
+    """An unhandled delivery by what says whose turn it is: ten thousand of them weigh little."""
+
+    key: str
+    id: int
+    kind: str
+    user: str
+    channel: str | None = None
+    thread: str | None = None
+    place: str | None = None
+    value: str | None = None
+    plan: str | None = None
+
+
+BODY, KIND = table(Delivery).c.body, col(Delivery.kind)
+SAID = [BODY[name].as_string().label(name) for name in ("user", "channel", "thread", "place", "value")]
+PLAN = BODY[("meta", "p")].as_string().label("plan")
+# What a machine sent may hold characters over which PostgreSQL's own look into a document breaks.
+OURS_ONLY = (col(Delivery.handled_at).is_(None), KIND.not_in([THOUGHT, *FOREIGN]))
+FIRST = select(col(Delivery.key), col(Delivery.id), KIND, *SAID, PLAN).where(*OURS_ONLY)
+
+
+def waiting(memory: Memory) -> list[Waiting]:
+    """What nobody has handled, in the order it came, without what planners must think about."""
+    with memory.read() as t:
+        found = [Waiting(*row) for row in t.execute(FIRST)]
+        theirs = t.rows(Delivery, col(Delivery.handled_at).is_(None), KIND.in_(FOREIGN))
+    found += [Waiting(row.key, row.id, row.kind, row.user) for row in theirs]
+    return sorted(found, key=lambda one: (one.id, one.key))
+
+
+def still_unhandled(memory: Memory, keys: Collection[str]) -> dict[str, Delivery]:
+    """Those of these that nobody has handled meanwhile."""
+    with memory.read() as t:
+        found = t.rows(Delivery, col(Delivery.handled_at).is_(None), col(Delivery.key).in_(keys))
+    return {one.key: one for one in found}
 
 
 def handled(memory: Memory) -> None:

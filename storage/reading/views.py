@@ -317,7 +317,7 @@ def journal(memory: Memory) -> Iterator[Row[Any]]:
     """What happened to all plans, plan by plan; rows come as they are asked for."""
     wanted = (col(Event.plan_id), col(Event.verb), col(Event.actor), col(Event.at), col(Event.data))
     query = select(*wanted).where(col(Event.plan_id) > 0).order_by(col(Event.plan_id), col(Event.seq))
-    with memory.read() as t:
+    with memory.reading_on() as t:
         yield from t.connection.execute(query, execution_options={"yield_per": PAGE})
 
 

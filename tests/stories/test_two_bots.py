@@ -29,12 +29,12 @@ pytestmark = pytest.mark.crash
 
 PEOPLE = [Member("U0ANN", "ann", "Ann"), Member("U0BOB", "bob", "Bob")]
 WISHES = [WISH.format(number) for number in range(5)]
-STEAL = """INSERT INTO lease (name, owner, fence, until) VALUES ('hear', 'test', 1, now() + interval '1 hour')
-           ON CONFLICT (name) DO UPDATE SET owner = 'test', fence = lease.fence + 1, until = excluded.until"""
-# What a bot says that hears in vain: it was refused, somebody was faster, or its connection is gone. A round
-# is short, so one that slept inside it says this once.
+STEAL = """INSERT INTO lease (name, owner, fence, until)
+           VALUES ('hear: person U0ANN', 'test', 1, now() + interval '1 hour')"""
+# What a bot says that hears in vain: it was refused, somebody was faster, or its connection is gone.
 LATE = re.compile(
-    r"Another bot does “hear” by now|was handled by another bot|(hear|delivery \S+) waits: The database"
+    r"Another bot does “hear: [^”]+” by now|was handled by another bot|nothing is handled now: The database"
+    r"|(hear|delivery \S+) waits: The database"
 )
 BLOCKED = """SELECT count(*) FROM pg_stat_activity
              WHERE wait_event_type = 'Lock' AND query ILIKE 'insert into plan%'"""
@@ -177,12 +177,12 @@ def stands_still(server: str, database: str) -> None:
 
 
 def freeze_inside(url: str, one: Child, ask: Callable[[], None]) -> None:
-    """SIGSTOP where the bot has read all that was asked, and is about to write the first plan."""
+    """SIGSTOP where the bot has claimed what was asked first, and is about to write the first plan."""
     with psycopg.connect(url, autocommit=True) as hearing, psycopg.connect(url) as plans:
-        hearing.execute(STEAL)  # nobody handles anything meanwhile
+        hearing.execute(STEAL)  # nobody handles anything of hers meanwhile
         ask()
         plans.execute("LOCK TABLE plan IN SHARE MODE")
-        hearing.execute("UPDATE lease SET until = now() WHERE name = 'hear'")
+        hearing.execute("UPDATE lease SET until = now() WHERE owner = 'test'")
         until(lambda: hearing.execute(BLOCKED).fetchone() == (1,), "the bot to be inside")
         os.kill(one.process.pid if one.process else 0, signal.SIGSTOP)
 

@@ -230,3 +230,14 @@ def test_where_slack_tells_nothing_of_people_accounts_count(lite):
     room.clicks("CAROL", "approve")
 
     assert room.view().state == "approved"
+
+
+def test_who_sees_none_of_the_newest_plans_finds_the_newest_that_they_see(room):
+    for number in range(15):
+        plan_id = room.store.request(f"{SECRET} {number}", team=TEAM, user="ANN", channel="G1")
+        room.store.propose(plan_id, plan_spec(), terms(), author="planner")
+
+    found = list_plans(room.bot, "", {"user": "EVE"})
+
+    assert found.startswith("• 1: ")
+    assert len(list_plans(room.bot, "", {"user": "IRIS"}).splitlines()) == 10
