@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench.engine import say
-from tests.bench.journey import ROOMS, journey, product
+from tests.bench.hot.journey import ROOMS, journey, product
 
 SETTLED = 5.0  # seconds until a process that has started rests
 

@@ -14,9 +14,9 @@ from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 
-from tests.bench.channel import within_tiers
 from tests.bench.engine import chain, many, say
-from tests.bench.journey import ROOMS, Journey, journey, product, run_beside
+from tests.bench.hot.channel import within_tiers
+from tests.bench.hot.journey import ROOMS, Journey, journey, product, run_beside
 from tests.support.postgres import fresh_database, postgres_server
 
 LIMITS = {"sqlite": (1.5, 1.2), "postgres": (1.7, 1.0)}  # of a chain; of a hundred plans, at least

@@ -25,7 +25,7 @@ from storage.config import read_config
 from storage.database.engine import migrate, open_engine
 from storage.execution import Execution
 from storage.intention import Intention
-from tests.bench.journey import BESIDE, WISH, configured
+from tests.bench.hot.journey import BESIDE, WISH, configured
 from tests.support.fakes import FakeClock, work
 from tests.support.local_kit import connected
 from tests.support.ports import ports
