@@ -6,7 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from bot.inbox.recurring import LONGEST, set_up
+from bot.cards.blocks import PREFIX
+from bot.inbox.recurring import LONGEST, approve_runs, set_up
 from bot.inbox.requests import on_command
 from storage.config import PolicyConfig, StandingPolicy
 from storage.contract.demands import Demands
@@ -14,7 +15,7 @@ from storage.contract.spec import StepSpec
 from storage.contract.states import RECURRING_MOVES
 from storage.errors import Conflict, NotAllowed, NotFound, SignoffError
 from tests.support.fakes import DEPLOY, NOW, READ, approve, plan_spec, step, terms
-from tests.support.samples.recurring import CONFIG, STANDING, Desk, first_run
+from tests.support.samples.recurring import CONFIG, STANDING, Desk, first_run, next_day
 from tests.support.store import Store
 
 
@@ -307,3 +308,37 @@ def test_the_longest_wish_is_taken_and_none_longer(desk, length, kept):
     with nullcontext() if kept else pytest.raises(SignoffError, match="2001 characters"):
         set_up(desk.bot, "day at 02:00 ".ljust(length, "x"), asked)
     assert len(desk.store.recurring()) == kept
+
+
+def presses(desk: Desk, user: str, plan_id: int, digest: str = "") -> str:
+    """The button below a run, as its card showed it."""
+    view = desk.store.view(plan_id)
+    return approve_runs(desk.bot, {"user": user}, view, {"d": (digest or view.digest)[:PREFIX]})
+
+
+def test_the_button_below_an_older_run_stands_for_nothing_once_a_newer_one_is_another_plan(desk, clock):
+    first_run(desk, clock)
+    older = desk.store.recent(1)[0].id
+    desk.spec = plan_spec(step("s9", DEPLOY))
+    next_day(desk, clock)
+
+    with pytest.raises(Conflict, match="changed since"):
+        presses(desk, "BOB", older)
+    assert desk.store.standings(1) == []
+
+
+def test_who_cannot_see_a_run_does_not_learn_that_it_has_changed(desk, clock):
+    elsewhere(desk, "every day at 02:00 deploy a", "ANN")
+    clock.now = desk.store.recurring()[0].next_at
+    desk.turn()
+    desk.people.barred = {"EVE": "You are a guest."}
+
+    with pytest.raises(NotAllowed):
+        presses(desk, "EVE", desk.store.recent(1)[0].id, digest="0" * 64)
+
+
+def test_a_step_that_waits_has_ninety_letters_in_the_list(desk):
+    waiting(desk, step("s1", READ, parameters={"service": "x" * 300}, schedule=LATER))
+    (said,) = [line for line in desk.says("schedules").splitlines() if line.startswith("• plan 1: ")]
+
+    assert len(said.removeprefix("• plan 1: ").partition(" — ")[0]) == 90
