@@ -4,13 +4,15 @@ We listen for commits, prepare statements and have the server end what idles in 
 belongs to a session. Through a pooler that keeps none nothing of it holds, and nobody says so.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import psycopg
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from storage.errors import BadConfig
+
+if TYPE_CHECKING:
+    import psycopg
 
 REFUSED = (
     "SIGNOFF_DATABASE_URL leads to a pooler that keeps no sessions, as PgBouncer in transaction mode, or "
@@ -36,12 +38,12 @@ def demand_sessions(engine: Engine) -> None:
             raise BadConfig(REFUSED.format(option=OPTION))
 
 
-def pid(driver: psycopg.Connection[Any]) -> int:
+def pid(driver: "psycopg.Connection[Any]") -> int:
     """Of the server's process that answers; a pooler has told us another number."""
     return int(driver.execute("SELECT pg_backend_pid()", prepare=False).fetchone()[0])  # type: ignore[index] # one row
 
 
-def _keeps(engine: Engine, driver: psycopg.Connection[Any]) -> bool:
+def _keeps(engine: Engine, driver: "psycopg.Connection[Any]") -> bool:
     """Whether our options are in force, and it is still our session after somebody else has come."""
     found = driver.execute(f"SHOW {OPTION}", prepare=False).fetchone()
     if found is None or found[0] in {"0", "0ms"}:

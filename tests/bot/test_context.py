@@ -224,9 +224,9 @@ def test_every_command_of_the_terminal_asks(monkeypatch: pytest.MonkeyPatch, nam
              "policy": ["test"], "factor": ["list"], "approve": ["1"], "understand": ["x"],
              "token": ["list"], "mcp": ["serve"], "hooks": ["list"],
              "propose": ["x", "--channel", "C1"]}  # fmt: skip
-    monkeypatch.setattr(terminal, "authorize", door)
+    monkeypatch.setattr("bot.policy.authorize.authorize", door)
     monkeypatch.setattr(terminal, "command", lambda *_: pytest.fail("it went past the door"))
-    monkeypatch.setattr(terminal, "journal", lambda *_: pytest.fail("it went past the door"))
+    monkeypatch.setattr("storage.__main__.main", lambda *_: pytest.fail("it went past the door"))
     monkeypatch.setattr("sys.argv", ["signoff", name, *words.get(name, [])])
 
     assert terminal.main() == 1

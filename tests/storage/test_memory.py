@@ -14,8 +14,8 @@ def test_what_both_hands_have_opens_transactions_and_moves_nothing(lite):
     rows = Memory(lite.engine, lite.clock)
 
     assert {name for name in dir(rows) if not name.startswith("_")} == {
-        "clock", "coming", "engine", "handling", "leases", "open_delivery", "read", "reading_on", "record",
-        "redact", "under", "write",
+        "clock", "coming", "engine", "handling", "journals", "leases", "open_delivery", "read",
+        "reading_on", "record", "redact", "under", "write",
     }  # fmt: skip
 
 
