@@ -65,7 +65,12 @@ WATCHED: dict[str, tuple[str, ...]] = {
     ),
     "bot.inbox.recurring": ("bot/inbox/test_recurring.py", "bot/turns/test_recurring_runs.py"),
     "storage.steps.lateness": ("storage/steps/test_lateness.py",),
-    "workers.engine.clock": ("workers/engine/test_turn.py", "workers/engine/test_attempt.py"),
+    "workers.engine.clock": (
+        "workers/engine/test_turn.py",
+        "workers/engine/test_attempt.py",
+        "workers/engine/test_schedule.py",
+        "workers/engine/test_carrier.py",
+    ),
     "bot.cards.home": ("bot/cards/test_home.py",),
     "bot.turns.recurring_runs": ("bot/turns/test_recurring_runs.py", "bot/inbox/test_recurring.py"),
 }
