@@ -49,7 +49,7 @@ def product(place: Path, url: str = "") -> Iterator[World]:
 
 
 def configured(text: str) -> str:
-    named = witnessed(text).replace('"witness"', '"witness", "beside"', 1)
+    named = witnessed(text).replace('"witness"', '"witness", "beside", "glance"', 1)
     return named.replace("runbooks = [", f'runbooks = ["{BESIDE}", ', 1) + UNLIMITED + ROOM
 
 
