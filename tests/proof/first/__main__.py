@@ -117,6 +117,7 @@ def deployed(page: Page, site: Mine, times: Times) -> float:
     words = own_words()
     version = re.findall(r" (v[0-9.]+) ", words)[0]
     assert site.runs() == {BEFORE}
+    expect(page.get_by_role("img", name="Signoff is connected")).to_be_visible(timeout=120_000)
     page.get_by_test_id("composer").first.fill(words)
     page.get_by_test_id("send").first.click()
     card = page.get_by_test_id("message").last

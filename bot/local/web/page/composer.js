@@ -10,6 +10,7 @@ export class Composer {
     this.box = el("textarea", {
       rows: 1,
       class: "composer-text",
+      disabled: true, // until it is drawn: before that nobody is acting, and nowhere
       testid,
       oninput: () => this.grow(),
       onkeydown: (event) => this.key(event),
