@@ -16,6 +16,7 @@ from tests.support.ports import ports
 from workers.practice import sample_repository
 
 CALLS = 5  # that an agent makes which has no trouble
+SPARE = 1.2  # places for each agent that shall always be at work: one that ends leaves its own for a moment
 REPOSITORY = """
 [slots]
 code-agent = {agents}
@@ -40,7 +41,7 @@ class Wanted:
 
     agents: int = 100
     minutes: float = 10.0
-    epics: int = 3
+    epics: int = 5
     rate: float = 0.4
     seed: int = 1
     kills: bool = True
@@ -51,9 +52,14 @@ class Wanted:
         return self.agents * self.epics
 
     @property
+    def places(self) -> int:
+        return int(self.agents * SPARE)
+
+    @property
     def think(self) -> float:
-        """Seconds for one reply: so many waves of agents fill the time."""
-        return self.minutes * 60 / self.epics / CALLS
+        """Seconds for one reply: so many waves of agents fill the time, though each kill costs some of it."""
+        waves = self.parts / self.places
+        return self.minutes * 60 / max(1.0, waves - 0.5) / CALLS
 
 
 class Installation(Demo):
@@ -88,7 +94,7 @@ def installed(home: Path, wanted: Wanted, port: int, url: str) -> Installation:
 
 def _configure(home: Path, wanted: Wanted, port: int) -> None:
     file = home / "signoff.toml"
-    slots = wanted.agents // (2 if wanted.postgres else 1)  # of each process
+    slots = wanted.places // (2 if wanted.postgres else 1)  # of each process
     made = {"home": home, "python": sys.executable, "port": port, "agents": slots}
     file.write_text(file.read_text() + REPOSITORY.format(call=30 + 8 * wanted.think, **made))
 

@@ -40,10 +40,10 @@ class Verdict:
     def told(self) -> Iterator[str]:
         seen, found = self.run.seen, self.fleet
         yield f"seed {self.wanted.seed}: {self.wanted.epics} epics of {self.wanted.agents} subtasks"
-        nine = int(self.wanted.agents * 0.9)
+        wanted = self.wanted
         yield (
-            f"agents at once: {seen.peak} at the peak; {seen.held(nine):.0f} s with {nine} or more; "
-            f"drafted in {seen.drafted:.0f} s"
+            f"agents at once: {seen.peak} at the peak; {seen.held(wanted.agents):.0f} s of "
+            f"{wanted.minutes * 60:.0f} with {wanted.agents} or more; drafted in {seen.drafted:.0f} s"
         )
         yield f"memory at most (MB, PSS): {seen.memory}"
         yield f"green {found.green} of {found.subtasks}, landed {found.landed}, by trailer {len(self.keys)}"
@@ -66,9 +66,7 @@ class Verdict:
 
     def faults(self) -> Iterator[str]:
         found, keys, wanted = self.fleet, self.keys, self.wanted
-        if found.subtasks < wanted.parts or self.run.seen.peak < wanted.agents:
-            at_once = f"{self.run.seen.peak} of {wanted.agents} agents at once"
-            yield f"only {found.subtasks} of {wanted.parts} subtasks were begun, {at_once}"
+        yield from self._idle()
         if not len(keys) == len({*keys}) == found.landed:
             yield f"landed {found.landed}, and {len(keys)} keys, {len({*keys})} of them different"
         if (self.home / "witness").exists():
@@ -83,6 +81,14 @@ class Verdict:
         mended, ended = self.recovered()
         if ended and mended / ended < LEAST:
             yield f"only {mended} of {ended} incidents were recovered"
+
+    def _idle(self) -> Iterator[str]:
+        wanted, seen = self.wanted, self.run.seen
+        if self.fleet.subtasks < wanted.parts or seen.peak < wanted.agents:
+            at_once = f"{seen.peak} of {wanted.agents} agents at once"
+            yield f"only {self.fleet.subtasks} of {wanted.parts} subtasks were begun, {at_once}"
+        if (held := seen.held(wanted.agents)) < wanted.minutes * 60:
+            yield f"{wanted.agents} were at work for only {held:.0f} s"
 
     def _left(self) -> Iterator[str]:
         pool = self.home / "pool"
