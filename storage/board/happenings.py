@@ -1,16 +1,28 @@
 """The journal as pages: newest first, by verb, person, plan, words and time."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, String, cast, func, select
+from sqlalchemy import ColumnElement, Connection, String, cast, func, select
 from sqlmodel import col
 
 from storage.database.statements import table
-from storage.database.tables import Approval, Attempt, Event, Message, Plan, Revision, Step, Target
+from storage.database.tables import (
+    RARE,
+    USUAL,
+    Approval,
+    Attempt,
+    Event,
+    Message,
+    Plan,
+    Revision,
+    Step,
+    Target,
+)
 from storage.journal.chain import broken_link
+from storage.journal.places import first_after, first_from
 from storage.memory import Memory
 from storage.settling.frames import CURRENT
 from storage.settling.starting import PENDING, PERMITTED
@@ -58,7 +70,8 @@ def events(memory: Memory, sought: Sought, limit: int = PAGE + 1) -> list[Happen
     query = select(*own, event.prev, event.hash, *whose)
     joined = query.outerjoin(Plan, col(Plan.id) == col(Event.plan_id)).where(*_conditions(sought))
     with memory.read() as t:
-        rows = t.execute(joined.order_by(col(Event.id).desc()).limit(limit)).all()
+        within = joined.where(*_place(t.connection, sought))
+        rows = t.execute(within.order_by(col(Event.id).desc()).limit(limit)).all()
     return [Happening(**dict(row._mapping)) for row in rows]
 
 
@@ -66,6 +79,7 @@ def _conditions(sought: Sought) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = [func.coalesce(col(Plan.private), False).is_(False)]
     found += [col(Event.id) < sought.before] if sought.before else []
     found += [col(Event.verb) == sought.verb] if sought.verb else []
+    found += [RARE] if sought.verb and sought.verb not in USUAL else []
     found += [col(Event.actor) == sought.actor] if sought.actor else []
     found += [col(Event.plan_id) == sought.plan] if sought.plan is not None else []
     found += [col(Event.at) >= sought.since] if sought.since else []
@@ -74,6 +88,14 @@ def _conditions(sought: Sought) -> list[ColumnElement[bool]]:
         said = _like(cast(col(Event.data), String), sought.words)
         found.append(said | col(Event.hash).startswith(sought.words.lower(), autoescape=True))
     return found
+
+
+def _place(c: Connection, sought: Sought) -> Iterator[ColumnElement[bool]]:
+    """Where these times are in the journal, so that nothing else is read."""
+    if sought.since:
+        yield col(Event.id) >= first_from(c, sought.since)
+    if sought.until:
+        yield col(Event.id) < first_after(c, sought.until)
 
 
 def _like(column: Any, words: str) -> ColumnElement[bool]:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import delete, insert, select
 from sqlmodel import col
 
-from storage.database.tables import Event, Opened, Plan
+from storage.database.tables import RARE, Event, Opened, Plan
 from storage.database.tables import Story as Row
 from storage.journal.stories import ENDS, OURS, Story, story
 from storage.memory import Memory
@@ -79,7 +79,7 @@ def _ended(t: Transaction, after: int) -> list[tuple[int, str]]:
     query = select(col(Event.plan_id), col(Plan.channel)).join(Plan, col(Plan.id) == col(Event.plan_id))
     # An answer to one person is no plan of anybody, nor is a wish that ended before there was one.
     asked = col(Plan.private).is_(False) & (col(Plan.revision) > 0)
-    ends = query.where(col(Event.verb).in_(ENDS), col(Event.id) > after, ~told, asked)
+    ends = query.where(col(Event.verb).in_(ENDS), RARE, col(Event.id) > after, ~told, asked)
     return [(plan, channel) for plan, channel in t.execute(ends.order_by(col(Event.id)).limit(BATCH))]
 
 

@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from storage.contract.spec import PlanSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState
-from storage.database.tables import Event, Plan, Revision, Step, Stop
+from storage.database.tables import RARE, Event, Plan, Revision, Step, Stop
 from storage.journal import stories
 from storage.memory import Memory
 from storage.settling.frames import CURRENT
@@ -69,7 +69,7 @@ def failures(memory: Memory, since: datetime) -> list[Failure]:
 
 def resumed(memory: Memory, scope: str) -> datetime | None:
     """When this was last resumed, as far as the newest hundred resumptions tell."""
-    lifted = (col(Event.plan_id) == 0, col(Event.verb) == "resume")
+    lifted = (col(Event.plan_id) == 0, col(Event.verb) == "resume", RARE)
     with memory.read() as t:
         found = t.rows(Event, *lifted, order=col(Event.seq).desc(), limit=100)
     return next((event.at for event in found if event.data.get("scope") == scope), None)

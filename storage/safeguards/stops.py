@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
 from storage.contract.states import PlanState
-from storage.database.tables import Event, Message, Plan, Stop, System
+from storage.database.tables import RARE, Event, Message, Plan, Stop, System
 from storage.errors import Conflict
 from storage.memory import Memory
 from storage.transaction import Transaction
@@ -46,7 +46,9 @@ def resume(memory: Memory, scope: str, *, user: str, channel: str = "", channels
 def adopt(memory: Memory, version: str, rules: dict[str, Any], *, actor: str) -> None:
     """The policy that holds from now on goes on record, whenever it is another one than before."""
     with memory.write() as t:
-        known = t.rows(Event, col(Event.plan_id) == 0, col(Event.verb) == "policy", order=LATEST, limit=1)
+        known = t.rows(
+            Event, col(Event.plan_id) == 0, col(Event.verb) == "policy", RARE, order=LATEST, limit=1
+        )
         if not known or known[0].data["version"] != version:
             data = {"version": version, "rules": rules}
             t.journal_system("policy", actor=actor, data=data)
