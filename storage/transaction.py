@@ -7,13 +7,14 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, insert, update
+from sqlalchemy import ColumnElement, Connection, CursorResult, Executable, bindparam, insert, update
 from sqlalchemy.orm import Session
 from sqlalchemy.util.typing import TupleAny, Unpack
 from sqlmodel import SQLModel, col, select
 
 from storage.contract.spec import PlanSpec, read_spec
 from storage.contract.states import PLAN_MOVES, STEP_MOVES
+from storage.database.models import Models
 from storage.database.tables import Approval, Message, Plan, Preview, Revision, Spending, Step, System
 from storage.errors import Conflict, NotFound
 from storage.journal.chain import event_hash
@@ -26,6 +27,11 @@ T = TypeVar("T", bound=SQLModel)
 # A card that is proposed at once shall not first be posted as "planning".
 FIRST_CARD = timedelta(seconds=0.5)
 Write = Callable[..., object]
+MINE: tuple[Any, Any] = bindparam("plan"), bindparam("revision")
+PLAN = Models(Plan, col(Plan.id) == MINE[0])
+REVISION = Models(Revision, col(Revision.plan_id) == MINE[0], col(Revision.number) == MINE[1])
+STEPS = Models(Step, col(Step.plan_id) == MINE[0], col(Step.revision) == MINE[1], order=col(Step.position))
+PREVIEWS = Models(Preview, col(Preview.plan_id) == MINE[0], col(Preview.revision) == MINE[1])
 NONE: Mapping[int, Chain] = MappingProxyType({})
 LINE = "plan=%s verb=%s actor=%s step=%s"
 
@@ -214,18 +220,15 @@ class Transaction:
         return f"Plan {plan_id} is {plan.state}{how} now, so {verb} is no longer possible."
 
     def plan(self, plan_id: int) -> Plan:
-        found = self.rows(Plan, col(Plan.id) == plan_id)
-        if not found:
-            raise NotFound(f"There is no plan {plan_id}.")
-        return found[0]
+        if found := PLAN.first(self.connection, plan=plan_id):
+            return found
+        raise NotFound(f"There is no plan {plan_id}.")
 
     def revision(self, plan: Plan, number: int = 0) -> Revision:
         """The plan's revision of that number, or its current one."""
-        mine = col(Revision.plan_id) == plan.id, col(Revision.number) == (number or plan.revision)
-        found = self.rows(Revision, *mine)
-        if not found:
-            raise NotFound(f"Plan {plan.id} has no revision yet.")
-        return found[0]
+        if found := REVISION.first(self.connection, plan=plan.id, revision=number or plan.revision):
+            return found
+        raise NotFound(f"Plan {plan.id} has no revision yet.")
 
     def spec(self, plan: Plan) -> PlanSpec:
         return read_spec(self.revision(plan).spec).spec
@@ -238,7 +241,11 @@ class Transaction:
 
     def steps(self, plan: Plan) -> list[Step]:
         """The steps of the current revision, in their order."""
-        return self.rows(Step, *of_revision(Step, plan), order=col(Step.position))
+        return STEPS.all(self.connection, plan=plan.id, revision=plan.revision)
+
+    def previews(self, plan: Plan) -> list[Preview]:
+        """Those of the current revision."""
+        return PREVIEWS.all(self.connection, plan=plan.id, revision=plan.revision)
 
 
 def of_revision(

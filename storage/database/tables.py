@@ -359,7 +359,7 @@ class Spending(SQLModel, table=True):
     """What one call of the model cost; budgets are sums over these rows."""
 
     id: int = numbered()
-    plan_id: int
+    plan_id: int = Field(index=True)
     user: str
     model: str
     usd: float

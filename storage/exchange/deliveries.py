@@ -10,7 +10,8 @@ from sqlalchemy import func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import col
 
-from storage.database.statements import table
+from storage.database.models import Models
+from storage.database.statements import Among, Prepared, table
 from storage.database.tables import Delivery
 from storage.memory import Memory
 from storage.transaction import Transaction
@@ -99,27 +100,45 @@ class Waiting(NamedTuple):
     plan: str | None = None
 
 
-BODY, KIND = table(Delivery).c.body, col(Delivery.kind)
+class Foreign(NamedTuple):
+    """What a machine sent: its document is read here, and not by the database."""
+
+    key: str
+    id: int
+    kind: str
+    body: dict[str, Any]
+
+
+D = table(Delivery).c
+BODY, KIND = D.body, col(Delivery.kind)
 SAID = [BODY[name].as_string().label(name) for name in ("user", "channel", "thread", "place", "value")]
 PLAN = BODY[("meta", "p")].as_string().label("plan")
 # What a machine sent may hold characters over which PostgreSQL's own look into a document breaks.
-OURS_ONLY = (col(Delivery.handled_at).is_(None), KIND.not_in([THOUGHT, *FOREIGN]))
-FIRST = select(col(Delivery.key), col(Delivery.id), KIND, *SAID, PLAN).where(*OURS_ONLY)
+OURS_ONLY = [KIND.is_distinct_from(kind) for kind in (THOUGHT, *sorted(FOREIGN))]
+OPEN = col(Delivery.handled_at).is_(None)
+FIRST = Prepared(
+    select(col(Delivery.key), col(Delivery.id), KIND, *SAID, PLAN).where(OPEN, *OURS_ONLY), Waiting
+)
+FROM_MACHINES = Prepared(
+    select(col(Delivery.key), col(Delivery.id), KIND, col(Delivery.body)).where(OPEN, Among(D.kind, "kinds")),
+    Foreign,
+)
+UNHANDLED = Models(Delivery, OPEN, Among(D.key, "keys"))
 
 
 def waiting(memory: Memory) -> list[Waiting]:
     """What nobody has handled, in the order it came, without what planners must think about."""
     with memory.read() as t:
-        found = [Waiting(*row) for row in t.execute(FIRST)]
-        theirs = t.rows(Delivery, col(Delivery.handled_at).is_(None), KIND.in_(FOREIGN))
-    found += [Waiting(row.key, row.id, row.kind, row.user) for row in theirs]
+        found = FIRST.all(t.connection)
+        theirs = FROM_MACHINES.all(t.connection, kinds=[*FOREIGN])
+    found += [Waiting(row.key, row.id, row.kind, str(row.body["user"])) for row in theirs]
     return sorted(found, key=lambda one: (one.id, one.key))
 
 
 def still_unhandled(memory: Memory, keys: Collection[str]) -> dict[str, Delivery]:
     """Those of these that nobody has handled meanwhile."""
     with memory.read() as t:
-        found = t.rows(Delivery, col(Delivery.handled_at).is_(None), col(Delivery.key).in_(keys))
+        found = UNHANDLED.all(t.connection, keys=[*keys])
     return {one.key: one for one in found}
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, case, exists, func, literal, or_, select, update
+from sqlalchemy import Select, and_, bindparam, case, exists, func, literal, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import col
 
-from storage.database.statements import table
+from storage.database.models import Models
+from storage.database.statements import Among, Prepared, table
 from storage.database.tables import Delivery, Event, Message, Plan
 from storage.errors import HandledElsewhere
 from storage.memory import Memory
@@ -18,6 +19,8 @@ ANSWER = "answer:"  # begins the key of the answer to a delivery
 EACH = 100  # messages to one place in one round of the outbox
 LONGEST = timedelta(minutes=10)  # no wait is that long: who waits longer was told so by another clock
 PATIENT = 3  # failures after which a message no longer holds up the rest of its thread
+KNOWN = Prepared(select(col(Message.key).label("value")).where(Among(table(Message).c.key, "keys")))
+KEYED = Models(Message, col(Message.key) == bindparam("key"))
 ASKING = ("question", "outcome", "review", "overrun")  # kinds that ask somebody, when they are urgent
 
 
@@ -96,7 +99,7 @@ def say(memory: Memory, key: str, *, channel: str, text: str) -> None:
 def told(memory: Memory, keys: Iterable[str]) -> set[str]:
     """Which of these were put into the outbox already."""
     with memory.read() as t:
-        return {*t.execute(select(col(Message.key)).where(col(Message.key).in_([*keys]))).scalars()}
+        return {one.value for one in KNOWN.all(t.connection, keys=[*keys])}
 
 
 def answered_alone(memory: Memory, user: str, since: datetime) -> list[str]:
@@ -247,7 +250,7 @@ def redraw_due(memory: Memory) -> None:
 def card_of(memory: Memory, plan_id: int) -> Message | None:
     """The row of a plan's card."""
     with memory.read() as t:
-        return next(iter(t.rows(Message, col(Message.key) == f"card:{plan_id}")), None)
+        return KEYED.first(t.connection, key=f"card:{plan_id}")
 
 
 def lines(memory: Memory, plan_id: int) -> list[Message]:

@@ -2,15 +2,22 @@
 
 from collections.abc import Collection, Iterable
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Integer, bindparam, delete, func, select, update
+from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from storage.contract.spec import PlanSpec
 from storage.contract.states import StepState
+from storage.database.models import Models
 from storage.database.tables import Plan, Preview, Step
 from storage.settling.settle import bear, skip
 from storage.transaction import Transaction, of_revision
 
+OLD, PLAN = aliased(Step), bindparam("plan", type_=Integer)
+LAST = select(func.max(col(OLD.revision))).where(
+    col(OLD.plan_id) == PLAN, col(OLD.revision) < bindparam("revision")
+)
+EARLIER = Models(Step, col(Step.plan_id) == PLAN, col(Step.revision) == LAST.scalar_subquery())
 STANDS = frozenset({StepState.pending, StepState.succeeded, StepState.failed})
 
 
@@ -59,9 +66,7 @@ def forget_previews(t: Transaction, plan: Plan, spec: PlanSpec) -> None:
 
 def earlier(t: Transaction, plan: Plan) -> list[Step]:
     """The steps of the last revision before this one that had any."""
-    mine = (col(Step.plan_id) == plan.id, col(Step.revision) < plan.revision)
-    last = t.execute(select(func.max(col(Step.revision))).where(*mine)).scalar_one()
-    return t.rows(Step, col(Step.plan_id) == plan.id, col(Step.revision) == last) if last else []
+    return EARLIER.all(t.connection, plan=plan.id, revision=plan.revision) if plan.revision > 1 else []
 
 
 def standing(steps: Iterable[Step], spec: PlanSpec) -> list[Step]:

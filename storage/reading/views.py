@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, and_, func, or_, select
+from sqlalchemy import Row, and_, bindparam, or_, select
 from sqlmodel import col
 
 from storage.contract.capability import Contract
@@ -13,6 +13,7 @@ from storage.contract.demands import read as read_demands
 from storage.contract.report import AnyReport, asks, outdated
 from storage.contract.spec import PlanSpec, StepSpec, readable
 from storage.contract.states import OPEN, PlanState, StepState, can_decline, can_skip, waits
+from storage.database.models import Models
 from storage.database.statements import Among, Prepared, table
 from storage.database.tables import (
     Alarm,
@@ -38,12 +39,20 @@ from storage.plans.carry_over import earlier, standing
 from storage.reading.plan_view import AlarmView, PlanView, StepView
 from storage.settling.questions import missed, unanswered
 from storage.settling.starting import covers
-from storage.transaction import Transaction
+from storage.transaction import REVISION, Transaction
 
 CONTRACTS = 512  # remembered, by their hash
 _known: dict[str, Contract] = {}
 LISTED = col(Plan.private).is_(False)  # what answers one person stands in no list
 PAGE = 1000  # events that are held at a time
+MINE: tuple[Any, Any] = bindparam("plan"), bindparam("revision")
+GIVEN = Models(Approval, col(Approval.plan_id) == MINE[0], col(Approval.revision) == MINE[1])
+CONFIRMED = Models(
+    Override, col(Override.plan_id) == MINE[0], col(Override.revision) == MINE[1],
+    col(Override.confirmed_at).is_not(None), order=col(Override.id),
+)  # fmt: skip
+DECIDED = Models(Event, col(Event.plan_id) == MINE[0], col(Event.verb) == "decide", order=col(Event.seq))
+BOOKED = Prepared(select(col(Spending.usd).label("value")).where(col(Spending.plan_id) == MINE[0]))
 
 
 def view(memory: Memory, plan_id: int) -> PlanView:
@@ -108,10 +117,22 @@ def _alarm(t: Transaction, plan: Plan) -> AlarmView | None:
     return next((AlarmView(one.count, one.open, one.last_at, one.words) for one in found), None)
 
 
-def _sent(t: Transaction, keys: list[str]) -> Sequence[Row[Any]]:
+class Sent(NamedTuple):
+    """Where a message stands."""
+
+    plan_id: int
+    channel: str
+    ts: str
+    problem: str
+
+
+M = table(Message).c
+SENT = Prepared(select(M.plan_id, M.channel, M.ts, M.problem).where(Among(M.key, "keys")), Sent)
+
+
+def _sent(t: Transaction, keys: list[str]) -> Sequence[Sent]:
     """Where these messages stand; not their words, which may be for one person alone."""
-    where = (col(Message.plan_id), col(Message.channel), col(Message.ts), col(Message.problem))
-    return t.execute(select(*where).where(col(Message.key).in_(keys))).all()
+    return SENT.all(t.connection, keys=keys)
 
 
 def _stands(t: Transaction, plan: Plan) -> int:
@@ -124,7 +145,7 @@ def _stands(t: Transaction, plan: Plan) -> int:
 def _with_revision(t: Transaction, plan: Plan, base: PlanView) -> PlanView:
     revision = t.revision(plan)
     number = revision.parent or revision.number
-    given = t.rows(Approval, col(Approval.plan_id) == plan.id, col(Approval.revision) == number)
+    given = GIVEN.all(t.connection, plan=plan.id, revision=number)
     steps = t.steps(plan)
     spec = readable(revision.spec, (step.key for step in steps))
     if spec is None:
@@ -192,8 +213,7 @@ def _filing(t: Transaction, revision: Revision) -> dict[str, Any]:
 def _broken(t: Transaction, plan: Plan, revision: Revision) -> dict[str, Any]:
     """What was overridden for this revision, or for the one whose mandate it is under."""
     number = revision.parent or revision.number
-    mine = (col(Override.plan_id) == plan.id, col(Override.revision) == number)
-    found = t.rows(Override, *mine, col(Override.confirmed_at).is_not(None), order=col(Override.id))
+    found = CONFIRMED.all(t.connection, plan=plan.id, revision=number)
     if not found:
         return {}
     parts = tuple(dict.fromkeys(part for one in found for part in one.parts.split()))
@@ -202,26 +222,24 @@ def _broken(t: Transaction, plan: Plan, revision: Revision) -> dict[str, Any]:
 
 
 def _parent(t: Transaction, revision: Revision) -> PlanSpec | None:
-    one = (col(Revision.plan_id) == revision.plan_id, col(Revision.number) == revision.parent)
-    return next((readable(found.spec, ()) for found in t.rows(Revision, *one)), None)
+    mine = {"plan": revision.plan_id, "revision": revision.parent}
+    found = REVISION.first(t.connection, **mine) if revision.parent else None
+    return readable(found.spec, ()) if found else None
 
 
 def _tried(t: Transaction, plan: Plan) -> dict[str, tuple[str, ...]]:
-    decided = (col(Event.plan_id) == plan.id, col(Event.verb) == "decide")
-    found = [event.data for event in t.rows(Event, *decided, order=col(Event.seq))]
+    found = [event.data for event in DECIDED.all(t.connection, plan=plan.id)]
     asked = tuple(data["verb"] for data in found if data.get("changes"))
     return {"tried": tuple(data["verb"] for data in found), "put_to_people": asked}
 
 
 def _spent(t: Transaction, plan: Plan) -> float:
-    booked = select(func.coalesce(func.sum(col(Spending.usd)), 0.0)).where(col(Spending.plan_id) == plan.id)
-    return float(t.execute(booked).scalar_one())
+    return sum(float(one.value) for one in BOOKED.all(t.connection, plan=plan.id))
 
 
 def _step_views(t: Transaction, plan: Plan, spec: PlanSpec, steps: list[Step]) -> tuple[StepView, ...]:
     if not steps:
-        mine = (col(Preview.plan_id) == plan.id, col(Preview.revision) == plan.revision)
-        previews = {preview.key: preview for preview in t.rows(Preview, *mine)}
+        previews = {preview.key: preview for preview in t.previews(plan)}
         ran = {row.key: row for row in standing(earlier(t, plan), spec) if row.attempt}
         known = {key: _step_view(row, spec, {}, [], set(), t.clock()) for key, row in ran.items()}
         return tuple(known.get(s.id) or _unborn(s, previews.get(s.id)) for s in spec.steps)

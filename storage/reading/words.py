@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import bindparam, select
 
 from storage.database.statements import Prepared, table
-from storage.database.tables import Plan, Preview, Step
+from storage.database.tables import Plan, Step
 from storage.journal.told import Told
 from storage.journal.verified import MOST, Journal, verified
 from storage.journal.words import report_hash, words_hash
 from storage.memory import Memory
 from storage.reading.plan_view import PlanView
-from storage.transaction import Transaction, of_revision
+from storage.transaction import Transaction
 
 
 def as_recorded(memory: Memory, view: PlanView) -> PlanView:
@@ -117,7 +117,7 @@ def _bears_out(reports: Mapping[str, str | None], key: str, report: dict[str, An
 
 def _mispreviewed(t: Transaction, plan: Plan, told: Told) -> str:
     shown = told.shows(plan.revision)
-    for preview in t.rows(Preview, *of_revision(Preview, plan)):
+    for preview in t.previews(plan):
         said = told.previews.get((shown, preview.key), {})
         if preview.state != "wanted" and (
             not said or any(said[name] != getattr(preview, name) for name in said)
