@@ -75,7 +75,7 @@ def main() -> int:
     )
     parser.add_argument("--agents", type=int, default=100, help="at once; each epic has as many subtasks")
     parser.add_argument("--minutes", type=float, default=10, help="that they are all at work")
-    parser.add_argument("--epics", type=int, default=3, help="one after the other fills the places")
+    parser.add_argument("--epics", type=int, default=5, help="one after the other fills the places")
     parser.add_argument("--rate", type=float, default=0.4, help="of conversations that go wrong")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-kills", dest="kills", action="store_false")

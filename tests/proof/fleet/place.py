@@ -31,7 +31,7 @@ api = "http://127.0.0.1:{port}"
 key_env = ""
 seconds = 3600
 call_seconds = {call}
-max_usd = 1.0
+max_usd = 0.2
 """
 
 
