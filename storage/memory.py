@@ -6,17 +6,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import Engine, update
-from sqlmodel import col
+from sqlalchemy import Engine, bindparam, update
 
 from storage.database.answering import answering
 from storage.database.fair_lock import FairLock
 from storage.database.leases import Held, still_held
+from storage.database.statements import Prepared, table
 from storage.database.tables import Delivery
 from storage.errors import HandledElsewhere, LeaseLost
 from storage.journal.verified import Journal
 from storage.secrets.redaction import Redactor
 from storage.transaction import Transaction
+
+D = table(Delivery).c
+MARK = Prepared(
+    update(table(Delivery))
+    .where(D.key == bindparam("this"), D.handled_at.is_(None))
+    .values(handled_at=bindparam("now"), body=bindparam("nothing"))
+    .returning(D.key.label("value"))
+)
 
 
 @dataclass
@@ -35,9 +43,7 @@ class Handling:
         for write in self.kept:
             write(t)
         # The body may hold a person's words and a trigger; once handled, the key is all we need.
-        done = {"handled_at": t.clock(), "body": {}}
-        open_ = (col(Delivery.key) == self.key, col(Delivery.handled_at).is_(None))
-        if not t.execute(update(Delivery).where(*open_).values(**done)).rowcount:
+        if not MARK.all(t.connection, this=self.key, now=t.clock(), nothing={}):
             raise HandledElsewhere(f"Delivery {self.key} was handled by another bot meanwhile.")
 
 

@@ -15,6 +15,7 @@ from sqlmodel import SQLModel, col, select
 from storage.contract.spec import PlanSpec, read_spec
 from storage.contract.states import PLAN_MOVES, STEP_MOVES
 from storage.database.models import Models
+from storage.database.statements import table
 from storage.database.tables import Approval, Message, Plan, Preview, Revision, Spending, Step, System
 from storage.errors import Conflict, NotFound
 from storage.journal.chain import event_hash
@@ -31,6 +32,9 @@ MINE: tuple[Any, Any] = bindparam("plan"), bindparam("revision")
 PLAN = Models(Plan, col(Plan.id) == MINE[0])
 REVISION = Models(Revision, col(Revision.plan_id) == MINE[0], col(Revision.number) == MINE[1])
 STEPS = Models(Step, col(Step.plan_id) == MINE[0], col(Step.revision) == MINE[1], order=col(Step.position))
+TOUCH = Models.moved(
+    Plan, update(table(Plan)).where(col(Plan.id) == MINE[0]).values(version=col(Plan.version) + 1)
+)
 PREVIEWS = Models(Preview, col(Preview.plan_id) == MINE[0], col(Preview.revision) == MINE[1])
 NONE: Mapping[int, Chain] = MappingProxyType({})
 LINE = "plan=%s verb=%s actor=%s step=%s"
@@ -101,11 +105,9 @@ class Transaction:
 
     def touch(self, plan_id: int) -> Plan:
         """Lock the plan's row first, so that verbs on one plan happen one after the other."""
-        bump = update(Plan).where(col(Plan.id) == plan_id).values(version=col(Plan.version) + 1)
-        touched: list[Plan] = self.models(bump.returning(Plan))
-        if not touched:
-            raise NotFound(f"There is no plan {plan_id}.")
-        return touched[0]
+        if touched := TOUCH.first(self.connection, plan=plan_id):
+            return touched
+        raise NotFound(f"There is no plan {plan_id}.")
 
     def change(self, plan: Plan, **values: Any) -> None:
         """Change what a plan says of itself; where it stands is for `move`."""
@@ -206,7 +208,7 @@ class Transaction:
     def queue(self, message: Message, *, wait: timedelta = timedelta(0)) -> None:
         """Put a message into the outbox."""
         message.not_before, message.text = self.clock() + wait, self.redact.text(message.text)
-        self.execute(insert(Message).values(**message.model_dump(exclude={"id"})))
+        self.execute(insert(table(Message)).values(**message.model_dump(exclude={"id"})))
 
     def redraw(self, plan_id: int, keys: Collection[str]) -> None:
         """Show the messages about these steps anew, at once: their buttons come or go."""

@@ -133,7 +133,8 @@ def _pragmas(connection: Any, _record: Any) -> None:
 def _begin(connection: Connection) -> None:
     """Writers take the lock at once: a read that turns into a write would lose updates or fail."""
     writes = connection.get_execution_options().get("writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    driver: Any = connection.connection.driver_connection  # by itself: it is said before everything
+    driver.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _note_return(_driver: Any, record: Any) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, select
+from sqlalchemy import ColumnElement, Connection, Update, select
 from sqlalchemy.orm.attributes import manager_of_class
 from sqlmodel import SQLModel
 
@@ -16,14 +16,24 @@ class Models(Generic[M]):
     """What is asked for again and again. Nothing holds what it finds, as with `Transaction.rows`."""
 
     def __init__(self, model: type[M], *where: ColumnElement[bool], order: Any = None) -> None:
-        asked = select(table(model)).where(*where).order_by(order)
-        self._found: Prepared[Any] = Prepared(asked, _maker(model))
+        self._found = _prepared(model, select(table(model)).where(*where).order_by(order))
+
+    @classmethod
+    def moved(cls, model: type[M], change: Update) -> "Models[M]":
+        """The rows that a change has met, as they are after it."""
+        made = cls(model)
+        made._found = _prepared(model, change.returning(*table(model).c))
+        return made
 
     def all(self, c: Connection, **values: Any) -> list[M]:
         return self._found.all(c, **values)
 
     def first(self, c: Connection, **values: Any) -> M | None:
         return next(iter(self.all(c, **values)), None)
+
+
+def _prepared(model: type[SQLModel], statement: Any) -> Prepared[Any]:
+    return Prepared(statement, _maker(model))
 
 
 def _maker(model: type[M]) -> Any:

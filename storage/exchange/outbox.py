@@ -150,7 +150,7 @@ def redraw_homes(memory: Memory, users: Iterable[str], *, urgent: bool = False) 
         return
     hurry = {"urgent": True, "not_before": memory.clock()} if urgent else {}
     with memory.write() as t:
-        theirs = update(Message).where(col(Message.key).in_(known))
+        theirs = update(table(Message)).where(col(Message.key).in_(known))
         t.execute(theirs.values(wanted=col(Message.wanted) + 1, **hurry))
 
 

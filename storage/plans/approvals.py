@@ -12,6 +12,7 @@ from storage.contract.capability import fingerprint
 from storage.contract.demands import read as read_demands
 from storage.contract.spec import PlanSpec, reference
 from storage.contract.states import PlanState
+from storage.database.statements import table
 from storage.database.tables import Approval, Capability, Plan, Preview, Revision
 from storage.errors import Conflict, NotAllowed
 from storage.memory import Memory
@@ -21,7 +22,7 @@ from storage.safeguards.looks import considered
 from storage.safeguards.second_factors import Proof, spend
 from storage.settling.frames import so_far
 from storage.settling.settle import settle_plans
-from storage.transaction import Transaction, of_revision
+from storage.transaction import Transaction
 
 POLICY = "policy"  # approves what asks for nobody
 ALONE = "A change that a machine asks for needs a person, whatever policy says; so it was not approved."
@@ -112,7 +113,7 @@ def _add_approval(t: Transaction, plan: Plan, current: Revision, yes: dict[str, 
     }
     try:
         with t.connection.begin_nested():
-            t.execute(insert(Approval).values(**row))
+            t.execute(insert(table(Approval)).values(**row))
     except IntegrityError:
         raise Conflict("You have approved this revision already; it waits for somebody else.") from None
 
@@ -141,7 +142,7 @@ def want_previews(t: Transaction, plan_id: int, revision: int, spec: PlanSpec) -
 
 
 def _previews(t: Transaction, plan: Plan) -> list[Preview]:
-    return t.rows(Preview, *of_revision(Preview, plan), order=col(Preview.key))
+    return sorted(t.previews(plan), key=lambda one: one.key)
 
 
 def demand_all_shown(t: Transaction, plan: Plan) -> None:

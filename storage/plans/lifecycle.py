@@ -12,6 +12,7 @@ from storage.contract.demands import NOTHING, Demands
 from storage.contract.demands import read as read_demands
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState, StepState
+from storage.database.statements import table
 from storage.database.tables import Approval, Message, Plan, PlanningRead, Revision
 from storage.errors import Conflict, InvalidPlan, Issue, NotAllowed
 from storage.exchange.asks import Asker, keep_ask
@@ -47,7 +48,7 @@ def add_request(
         plan.machine, plan.behind = asker.machine, [*asker.behind]
         more = {**more, "machine": asker.machine, "behind": plan.behind}
     values = plan.model_dump(exclude={"id"})
-    plan.id = t.execute(insert(Plan).values(**values).returning(col(Plan.id))).scalar_one()
+    plan.id = t.execute(insert(table(Plan)).values(**values).returning(col(Plan.id))).scalar_one()
     if private:
         more = {**more, "private": True}
     else:

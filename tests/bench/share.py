@@ -126,8 +126,10 @@ def alone(url: str, count: int, rounds: int) -> float:
 
 def hear(store: Store, hearer: Hearer) -> None:
     """As the bot's loop does, until all of it is handled."""
-    while store.waiting_deliveries():
+    while True:
         hearer.turn()
+        if not hearer.busy() and not store.waiting_deliveries():
+            return
         time.sleep(0.01)
 
 
