@@ -208,7 +208,7 @@ class Transaction:
     def queue(self, message: Message, *, wait: timedelta = timedelta(0)) -> None:
         """Put a message into the outbox."""
         message.not_before, message.text = self.clock() + wait, self.redact.text(message.text)
-        self.execute(insert(table(Message)).values(**message.model_dump(exclude={"id"})))
+        self.execute(insert(table(Message)), message.model_dump(exclude={"id"}))
 
     def redraw(self, plan_id: int, keys: Collection[str]) -> None:
         """Show the messages about these steps anew, at once: their buttons come or go."""

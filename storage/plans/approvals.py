@@ -113,7 +113,7 @@ def _add_approval(t: Transaction, plan: Plan, current: Revision, yes: dict[str, 
     }
     try:
         with t.connection.begin_nested():
-            t.execute(insert(table(Approval)).values(**row))
+            t.execute(insert(table(Approval)), row)
     except IntegrityError:
         raise Conflict("You have approved this revision already; it waits for somebody else.") from None
 
@@ -138,7 +138,7 @@ def want_previews(t: Transaction, plan_id: int, revision: int, spec: PlanSpec) -
                 plan_id=plan_id, revision=revision, key=step.id, worker=step.worker, action=step.action
             )
             row.at = t.clock()
-            t.execute(insert(Preview).values(**row.model_dump()))
+            t.execute(insert(table(Preview)), row.model_dump())
 
 
 def _previews(t: Transaction, plan: Plan) -> list[Preview]:

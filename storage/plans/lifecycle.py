@@ -48,7 +48,7 @@ def add_request(
         plan.machine, plan.behind = asker.machine, [*asker.behind]
         more = {**more, "machine": asker.machine, "behind": plan.behind}
     values = plan.model_dump(exclude={"id"})
-    plan.id = t.execute(insert(table(Plan)).values(**values).returning(col(Plan.id))).scalar_one()
+    plan.id = t.execute(insert(table(Plan)).returning(table(Plan).c.id), values).scalar_one()
     if private:
         more = {**more, "private": True}
     else:
@@ -244,7 +244,7 @@ def add_revision(
         "notes": t.redact.data([*notes]),
         "lost": t.redact.data([*terms.lost]), "made_at": t.clock(), "parent": parent, "postpones": postpones,
     }  # fmt: skip
-    t.execute(insert(Revision).values(**row))
+    t.execute(insert(table(Revision)), row)
     t.change(plan, revision=number, outdated=[], ahead=[])
     if terms.needed and not (parent or postpones):
         want_previews(t, plan.id, number, spec)

@@ -128,7 +128,7 @@ def bear(t: Transaction, plan: Plan, specs: list[StepSpec], *, undo: bool) -> No
             not_before=None if undo else _first(plan.starts_at, spec.schedule.not_before),
             not_after=until, start_by=until and until - timedelta(seconds=contract.timeout),
         )  # fmt: skip
-        t.execute(insert(Step).values(**step.model_dump(exclude={"id"})))
+        t.execute(insert(table(Step)), step.model_dump(exclude={"id"}))
         touched |= {target} - {""}  # what an earlier step moves is no surprise to a later one
 
 
