@@ -26,24 +26,37 @@ def place_of(entry: Entry, ctx: Context) -> Iterator[Path]:
     sweep_locks(entry.pool.absolute() / "clone.git")
     home = entry.pool.absolute() / "work" / fingerprint(ctx.key)[:16]
     sweep(ctx.key)
-    shutil.rmtree(home, ignore_errors=True)
+    _clear(home)
     home.mkdir(parents=True)
     (home / MARK).write_text(engine())
     try:
         yield home
     finally:
-        shutil.rmtree(home, ignore_errors=True)
+        _clear(home)
 
 
 def sweep_places(entry: Entry) -> int:
     """Remove what killed processes left; how many folders that were."""
-    left = [mark.parent for mark in (entry.pool / "work").glob(f"*/{MARK}") if gone(_text(mark))]
+    left = [home for home in (entry.pool / "work").glob("*") if _left(home)]
     for home in left:
-        shutil.rmtree(home, ignore_errors=True)
+        _clear(home)
     for index in entry.pool.glob("index-*"):
         if gone(index_owner(index.name)) or not _recent(index):
             index.unlink(missing_ok=True)
     return len(left)
+
+
+def _left(home: Path) -> bool:
+    """Whether nobody works there any more. Who has just made a folder has yet to put its mark into it."""
+    mark = home / MARK
+    return gone(_text(mark)) if mark.exists() else not _recent(home)
+
+
+def _clear(home: Path) -> None:
+    """The mark goes last: who is killed at it leaves a folder that says whose it was."""
+    for child in [child for child in home.glob("*") if child.name != MARK]:
+        shutil.rmtree(child, ignore_errors=True)
+    shutil.rmtree(home, ignore_errors=True)
 
 
 def sweep_locks(clone: Path) -> None:

@@ -1,6 +1,7 @@
 """What a killed process left in the pool is swept by the next one, and what somebody uses is not."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -9,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.fleet.ground import Ground
+from tests.support.scratch import context
 from workers.builtin.code.ground.git import index_name, index_owner
-from workers.builtin.code.ground.places import sweep_places
+from workers.builtin.code.ground.places import MARK, place_of, sweep_places
 from workers.commands.leftovers import engine
 
 pytestmark = pytest.mark.fleet
@@ -53,3 +55,42 @@ def test_an_index_of_another_container_goes_when_it_is_old(tmp_path: Path, pool:
 
     assert young.exists()
     assert not old.exists()
+
+
+def test_who_is_killed_while_it_clears_a_folder_leaves_one_that_is_swept(
+    tmp_path: Path, pool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entry = Ground(tmp_path).entry
+    rmtree = shutil.rmtree
+
+    def killed(path: Path, **_: object) -> None:
+        """In the middle of a folder: as much as was done is done."""
+        for child in path.iterdir():
+            rmtree(child) if child.is_dir() else child.unlink()
+            raise KeyboardInterrupt
+
+    def works() -> None:
+        with place_of(entry, context(tmp_path)) as home:
+            for name in ("judged", "draft"):
+                (home / name / "tests").mkdir(parents=True)
+            said = subprocess.run([sys.executable, "-c", WHO], capture_output=True, text=True, check=True)
+            (home / MARK).write_text(said.stdout.strip())
+            monkeypatch.setattr(shutil, "rmtree", killed)
+
+    with pytest.raises(KeyboardInterrupt):
+        works()
+    monkeypatch.setattr(shutil, "rmtree", rmtree)
+
+    assert [*(pool / "work").glob("*")]
+    assert sweep_places(entry) == 1
+    assert not [*(pool / "work").glob("*")]
+
+
+def test_a_folder_that_nobody_has_marked_goes_when_it_is_old(tmp_path: Path, pool: Path) -> None:
+    young, old = pool / "work" / "young", pool / "work" / "old"
+    for home in (young, old):
+        home.mkdir(parents=True)
+    os.utime(old, (time.time() - 3600,) * 2)
+
+    assert sweep_places(Ground(tmp_path).entry) == 1
+    assert young.exists()
