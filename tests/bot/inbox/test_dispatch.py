@@ -14,7 +14,6 @@ from bot.cards.blocks import pack
 from bot.context import Bot
 from bot.inbox.dispatch import handle_all, in_turn
 from bot.planner import planning
-from bot.planner.model.purse import Purse
 from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
 from bot.turns.rounds import think
@@ -115,7 +114,7 @@ def when_it_asks_who_that_is(bot: Bot, meanwhile: Callable[[], None]) -> Bot:
 
 
 def when_it_is_about_to_write(bot: Bot, meanwhile: Callable[[], None]) -> Bot:
-    return replace(bot, store=Sleepy(bot.store, meanwhile), purse=Purse())  # of another process
+    return replace(bot, store=Sleepy(bot.store, meanwhile))
 
 
 SLEEPS = [when_it_has_read_the_rows, when_it_asks_who_that_is, when_it_is_about_to_write]
