@@ -51,7 +51,7 @@ def think(bot: Bot, served: dict[str, float] | None = None) -> None:
         if served is not None:
             if time.monotonic() - began > ROUND:
                 return
-            served[whose] = served[_plan(one)] = time.monotonic()
+            served[whose] = served[line(one)] = time.monotonic()
         try:
             attempt(bot, one)
         except Conflict as error:
@@ -69,10 +69,11 @@ def to_think(bot: Bot, served: Mapping[str, float]) -> list[tuple[str, Work]]:
 
 def _latest_last(work: list[Work], served: Mapping[str, float], now: float) -> list[Work]:
     """What was just thought about, and is still there, lets the others go first."""
-    return sorted(work, key=lambda one: served.get(_plan(one), -AGAIN) > now - AGAIN)
+    return sorted(work, key=lambda one: served.get(line(one), -AGAIN) > now - AGAIN)
 
 
-def _plan(one: Work) -> str:
+def line(one: Work) -> str:
+    """Where it stands in line: alone at its plan."""
     return f"plan {one.plan_id}"
 
 
