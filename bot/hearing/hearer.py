@@ -99,10 +99,11 @@ class Hearer:
         found = ready(waiting, self._served, self._claims.busy())[: EACH * self._at_once]
         claims = self._claims.take(lines for _, lines in found)
         mine = {one.key: claim for (one, _), claim in zip(found, claims, strict=True) if claim}
-        rows = self._bot.store.still_unhandled(mine)
-        for key, claim in mine.items():
-            if key in rows:
-                self._next.append((rows[key], claim))
+        try:
+            rows = self._bot.store.still_unhandled(mine)
+            for key in [one for one in mine if one in rows]:
+                self._next.append((rows[key], mine.pop(key)))
                 self._served[rows[key].user] = now
-            else:
+        finally:
+            for claim in mine.values():
                 self._claims.give_back(claim)
