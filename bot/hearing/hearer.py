@@ -41,7 +41,7 @@ class Hearer:
             self._look()
             wanted = min(len(self._next), self._at_once - len(self._running))
         for _ in range(wanted):
-            self._running.append(one := self._pool.submit(self._go_on))
+            self._running.append(one := self._pool.submit(self.go_on))
             one.add_done_callback(lambda _: self._progress.set())
 
     def busy(self) -> int:
@@ -60,7 +60,7 @@ class Hearer:
         with suppress(Unavailable):  # then they lapse by themselves
             self._claims.rest()
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
         """One after the other, until there is none."""
         try:
             while not self._over.is_set() and (taken := self._take()):

@@ -1,4 +1,4 @@
-"""One round of the bot's own work: `tend` does what must not wait, `think` asks the planner."""
+"""One round of the bot's own work: `tend` does what must not wait, `to_think` says what waits."""
 
 import logging
 import time
@@ -16,7 +16,6 @@ from bot.turns.recurring_runs import invite, recur, stand_in
 from bot.turns.reminders import remind
 from storage.errors import Conflict, SignoffError, Unavailable
 
-ROUND = 1.0  # seconds after which it is looked anew whose turn it is
 AGAIN = 30.0  # seconds in which what is thought about again comes last
 logger = logging.getLogger(__name__)
 
@@ -39,23 +38,6 @@ def look_after(bot: Bot, site: str = "") -> None:
     remind(bot, site)
     bot.store.note_visits()
     bot.store.tell_stories()
-
-
-def think(bot: Bot, served: dict[str, float] | None = None) -> None:
-    """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other.
-
-    With `served`, who was thought for when, a round is short, and requesters take turns from round to round.
-    """
-    began = time.monotonic()
-    for whose, one in to_think(bot, served or {}):
-        if served is not None:
-            if time.monotonic() - began > ROUND:
-                return
-            served[whose] = served[line(one)] = time.monotonic()
-        try:
-            attempt(bot, one)
-        except Conflict as error:
-            logger.info("plan=%s was decided elsewhere while it was thought about: %s", one.plan_id, error)
 
 
 def to_think(bot: Bot, served: Mapping[str, float]) -> list[tuple[str, Work]]:
