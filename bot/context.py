@@ -11,7 +11,6 @@ from bot.cards.phrases import altered
 from bot.people import People
 from bot.planner.decision import Decision, Progress, Verb
 from bot.planner.model.prompt import Ground
-from bot.planner.model.purse import Purse
 from bot.planner.model.usage import Usage
 from bot.planner.model.wire import Asked, Declined, Inquiry
 from bot.planner.runbooks.book import Planned, Runbook, usable
@@ -59,7 +58,6 @@ class Bot:
     revise: Revise | None = None  # without one, an edit in words is said as the grammar knows it
     safe: Safe | None = None  # opens second factors; without it nobody can show one
     site: str = ""  # the workspace's address, for links
-    purse: Purse = field(default_factory=Purse)  # what calls at once have set aside
     thread: Callable[[str, str], list[dict[str, Any]]] | None = (
         None  # what was said in a thread, oldest first
     )

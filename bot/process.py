@@ -74,7 +74,10 @@ NOWHERE = Home("")  # until Slack has said whose token it is
 # Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
 PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0,
             "forget": 900.0, "tell": 300.0}  # fmt: skip
-SHARED = {"hear"}  # what any number of bots do at once: each thing of it is claimed, and not all of it
+SHARED = {
+    "hear",
+    "think",
+}  # what any number of bots do at once: each thing of it is claimed, and not all of it
 logger = logging.getLogger(__name__)
 
 
@@ -114,8 +117,8 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
     stop, pulse, heard_by = Flag(), Pulse(**PATIENCE), secrets_of(config.events, os.environ)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
-    thinker, claims = Thinker(bot, config.model.at_once), Claims(engine, "hear")
-    hearer = Hearer(bot, claims)
+    claims = {kind: Claims(engine, kind, PATIENCE[kind]) for kind in SHARED}
+    hearer, thinker = Hearer(bot, claims["hear"]), Thinker(bot, claims["think"], config.model.at_once)
     work = {
         "hear": hearer.turn, "think": paced(thinker.turn),
         "tend": paced(lambda: tend(bot)),
@@ -129,8 +132,9 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
     }  # fmt: skip
     health = Health(store, pulse, troubles, lambda: [*undone(store), *skewed(machine)])
     with answering(health, HealthSettings()), listening(settings, client, bot, troubles), ringing(bot):
-        shifts = Shifts(engine, work.keys() - SHARED, pulse.is_late, keeps=[claims.keep])
-        with closing(hearer):
+        keeps = [one.keep for one in claims.values()]
+        shifts = Shifts(engine, work.keys() - SHARED, pulse.is_late, keeps=keeps)
+        with closing(hearer), closing(thinker):
             spin(store, work, shifts, pulse, stop, lambda: os._exit(1), settings.orphaned, machine.compare)
     with suppress(Unavailable):
         anchor.drop()

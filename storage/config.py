@@ -267,7 +267,7 @@ class ModelConfig(Document):
     effort: Effort = "medium"
     efforts: dict[Purpose, Effort] = Field(default_factory=dict)  # where it is another one
     deadlines: dict[Purpose, Annotated[float, Field(gt=0, le=600)]] = Field(default_factory=dict)
-    at_once: int = Field(default=8, ge=1, le=64)  # calls
+    at_once: int = Field(default=8, ge=1, le=64)  # calls of one bot
     cache: Literal["1h", "5m", "off"] = "1h"  # how long the API keeps what all calls share
     prices: dict[str, Price] = Field(default_factory=dict)  # of models that we do not know, or other ones
     review: Literal["anomalies", "always"] = "anomalies"  # when it looks at a plan that runs

@@ -242,5 +242,7 @@ class Intention(Memory):
     note_visits = visits.note_visits
     tell_stories = stories.tell
 
+    set_aside = spending.set_aside
+    release = spending.release
     book = spending.book
     spent = spending.spent

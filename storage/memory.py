@@ -115,12 +115,15 @@ class Memory:
 
     @contextmanager
     def under(self, *leases: Held) -> Iterator[None]:
-        """What this thread writes in here is written only as long as the leases are ours: else LeaseLost."""
-        self._here.leases = leases
+        """What this thread writes in here is written only as long as the leases are ours: else LeaseLost.
+
+        Without any, it is written whoever has them by now.
+        """
+        before, self._here.leases = self.leases, leases
         try:
             yield
         finally:
-            self._here.leases = ()
+            self._here.leases = before
 
     @property
     def leases(self) -> tuple[Held, ...]:

@@ -41,7 +41,7 @@ class Hearer:
             self._look()
             wanted = min(len(self._next), self._at_once - len(self._running))
         for _ in range(wanted):
-            self._running.append(one := self._pool.submit(self._go_on))
+            self._running.append(one := self._pool.submit(self.go_on))
             one.add_done_callback(lambda _: self._progress.set())
 
     def busy(self) -> int:
@@ -60,7 +60,7 @@ class Hearer:
         with suppress(Unavailable):  # then they lapse by themselves
             self._claims.rest()
 
-    def _go_on(self) -> None:
+    def go_on(self) -> None:
         """One after the other, until there is none."""
         try:
             while not self._over.is_set() and (taken := self._take()):
@@ -99,10 +99,11 @@ class Hearer:
         found = ready(waiting, self._served, self._claims.busy())[: EACH * self._at_once]
         claims = self._claims.take(lines for _, lines in found)
         mine = {one.key: claim for (one, _), claim in zip(found, claims, strict=True) if claim}
-        rows = self._bot.store.still_unhandled(mine)
-        for key, claim in mine.items():
-            if key in rows:
-                self._next.append((rows[key], claim))
+        try:
+            rows = self._bot.store.still_unhandled(mine)
+            for key in [one for one in mine if one in rows]:
+                self._next.append((rows[key], mine.pop(key)))
                 self._served[rows[key].user] = now
-            else:
+        finally:
+            for claim in mine.values():
                 self._claims.give_back(claim)

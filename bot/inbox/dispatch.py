@@ -1,7 +1,6 @@
 """Handle what was delivered: one row, one verb, one visible answer. Runs after the ack, from the row."""
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -20,13 +19,12 @@ from bot.inbox.replies import on_reply
 from bot.inbox.requests import on_command, on_mention
 from bot.people import Unidentified
 from storage.database.tables import Delivery
-from storage.errors import Conflict, HandledElsewhere, LeaseLost, SignoffError, Unavailable
+from storage.errors import Conflict, HandledElsewhere, SignoffError, Unavailable
 from storage.exchange.deliveries import ASKED
 from storage.exchange.outbox import ANSWER
 
 logger = logging.getLogger(__name__)
 
-ROUND = 1.0  # seconds after which it is looked anew whose turn it is
 PATIENCE = timedelta(seconds=30)  # how long an act waits for Slack to say whose it is, or for the database
 LATER = (Unidentified, OnItsWay, Unavailable)
 # Seconds by which those who wait for an answer or decide something go before what people say to each other.
@@ -53,20 +51,6 @@ class Delivered(Protocol):
 D = TypeVar("D", bound=Delivered)
 
 
-def handle_all(bot: Bot, served: dict[str, float] | None = None) -> None:
-    """Everything not yet handled, in the order it came.
-
-    With `served`, whose turn was when, a round is short and people take turns: who floods us waits alone.
-    """
-    began = time.monotonic()
-    for delivery in in_turn(bot.store.unhandled(), served or {}):
-        if served is not None:
-            if time.monotonic() - began > ROUND:
-                return
-            served[delivery.user] = time.monotonic()
-        _handle_one(bot, delivery)
-
-
 def in_turn(deliveries: Sequence[D], served: Mapping[str, float]) -> list[D]:
     """First the first of each person, then the second; who was served longest ago goes first.
 
@@ -77,17 +61,6 @@ def in_turn(deliveries: Sequence[D], served: Mapping[str, float]) -> list[D]:
         turns[one.user] += 1
         order[one.key] = turns[one.user], served.get(one.user, 0.0) + LEEWAY.get(one.kind, 0.0), one.id
     return sorted(deliveries, key=lambda one: order[one.key])
-
-
-def _handle_one(bot: Bot, delivery: Delivery) -> None:
-    try:
-        handle_one(bot, delivery)
-    except LeaseLost:
-        raise
-    except HandledElsewhere as error:  # we stood still, and somebody else went on
-        logger.info("%s", error)
-    except LATER as error:
-        logger.info("delivery %s waits: %s", delivery.key, error)
 
 
 def handle_one(bot: Bot, delivery: Delivery) -> None:

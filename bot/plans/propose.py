@@ -138,10 +138,10 @@ def drafted(bot: Bot, view: PlanView) -> runbooks.Planned:
         return by_runbook(bot, view, "")
     words = clarify.words(view)
     try:
-        with affordable(bot, view):
+        with affordable(bot, view) as spend:
             around = ground(bot, view, words)
             bot.store.grounded(view.id, told=around)
-            answer = bot.ask_model(words, aloud.listener(bot, view, "Thinking …"), around)
+            answer = bot.ask_model(words, aloud.listener(bot, view, "Thinking …", spend), around)
     except ModelFailed as error:
         return by_runbook(bot, view, str(error).partition("\n")[0])
     if isinstance(answer, Inquiry):

@@ -185,7 +185,10 @@ def _adviser(bot: Bot, view: PlanView) -> Callable[..., Decision] | None:
     advise = bot.advise
 
     def asked(now: Progress, before: Sequence[Decision], rungs: Sequence[Verb]) -> Decision:
-        with affordable(bot, view), aloud.thinking(bot, view, "Thinking how to go on …") as listener:
+        with (
+            affordable(bot, view) as spend,
+            aloud.thinking(bot, view, "Thinking how to go on …", spend) as listener,
+        ):
             return advise(now, before, rungs, listener)
 
     return asked

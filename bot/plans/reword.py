@@ -76,7 +76,10 @@ def _drafted(bot: Bot, view: PlanView, spec: PlanSpec, text: str, known: Ground)
     if over := over_budget(bot, view):
         raise SignoffError(f"{over} {examples(about)}")
     try:
-        with affordable(bot, view), aloud.thinking(bot, view, "Thinking about what was said …") as listener:
+        with (
+            affordable(bot, view) as spend,
+            aloud.thinking(bot, view, "Thinking about what was said …", spend) as listener,
+        ):
             made = bot.revise(spec, text, listener, known)
     except ModelFailed as error:
         why = str(error).partition("\n")[0]

@@ -45,13 +45,14 @@ class Claims:
         self._lock, self._asking = Lock(), Lock()
 
     def busy(self) -> set[str]:
-        """The names that anybody works on."""
+        """The names that anybody works on; what we have done is free, also before the rows hear of it."""
         with self._lock:
             mine = {name for claim in self._held for name in claim.names}
+            done = {one.name for one in self._done}
         if not self._shared:
             return mine
         with answering():
-            there = leases.live(self._engine)
+            there = leases.live(self._engine) - done
         return mine | {name.removeprefix(self._kind) for name in there if name.startswith(self._kind)}
 
     def take(self, wanted: Iterable[Collection[str]]) -> list[Claim | None]:

@@ -1,4 +1,4 @@
-"""One round of the bot's own work: `tend` does what must not wait, `think` asks the planner."""
+"""One round of the bot's own work: `tend` does what must not wait, `to_think` says what waits."""
 
 import logging
 import time
@@ -16,7 +16,6 @@ from bot.turns.recurring_runs import invite, recur, stand_in
 from bot.turns.reminders import remind
 from storage.errors import Conflict, SignoffError, Unavailable
 
-ROUND = 1.0  # seconds after which it is looked anew whose turn it is
 AGAIN = 30.0  # seconds in which what is thought about again comes last
 logger = logging.getLogger(__name__)
 
@@ -41,23 +40,6 @@ def look_after(bot: Bot, site: str = "") -> None:
     bot.store.tell_stories()
 
 
-def think(bot: Bot, served: dict[str, float] | None = None) -> None:
-    """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other.
-
-    With `served`, who was thought for when, a round is short, and requesters take turns from round to round.
-    """
-    began = time.monotonic()
-    for whose, one in to_think(bot, served or {}):
-        if served is not None:
-            if time.monotonic() - began > ROUND:
-                return
-            served[whose] = served[_plan(one)] = time.monotonic()
-        try:
-            attempt(bot, one)
-        except Conflict as error:
-            logger.info("plan=%s was decided elsewhere while it was thought about: %s", one.plan_id, error)
-
-
 def to_think(bot: Bot, served: Mapping[str, float]) -> list[tuple[str, Work]]:
     """What needs thought, each with whose wish it is: reviews, then changes, then wishes."""
     whose = dict(bot.store.wishes(served))
@@ -69,10 +51,11 @@ def to_think(bot: Bot, served: Mapping[str, float]) -> list[tuple[str, Work]]:
 
 def _latest_last(work: list[Work], served: Mapping[str, float], now: float) -> list[Work]:
     """What was just thought about, and is still there, lets the others go first."""
-    return sorted(work, key=lambda one: served.get(_plan(one), -AGAIN) > now - AGAIN)
+    return sorted(work, key=lambda one: served.get(line(one), -AGAIN) > now - AGAIN)
 
 
-def _plan(one: Work) -> str:
+def line(one: Work) -> str:
+    """Where it stands in line: alone at its plan."""
     return f"plan {one.plan_id}"
 
 

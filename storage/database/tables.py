@@ -366,6 +366,16 @@ class Spending(SQLModel, table=True):
     at: datetime = moment(index=True)
 
 
+class SetAside(SQLModel, table=True):
+    """What a thought that is under way may still cost: budgets count it until it is booked, or lapses."""
+
+    id: int = numbered()
+    plan_id: int
+    user: str
+    usd: float
+    until: datetime = moment()
+
+
 class Capability(SQLModel, table=True):
     """A worker's action as published by a workers process."""
 

@@ -26,13 +26,12 @@ from slack_sdk import WebClient
 
 from bot.demo.run import CHANNELS, GROUPS, MEMBERS, SUGGESTIONS
 from bot.demo.seed import plant
-from bot.inbox.dispatch import handle_all
 from bot.local.client.person import WorkspaceClient
 from bot.local.server import LocalSlack
 from bot.process import make_bot
 from bot.slack.app import build
 from bot.slack.posting import PAUSE
-from bot.turns.rounds import tend, think
+from bot.turns.rounds import tend
 from storage.clock import wall
 from storage.config import read_config
 from storage.contract.states import PlanState
@@ -44,6 +43,7 @@ from tests.support.fakes import FakeClock, show_previews, work
 from tests.support.local_kit import connected
 from tests.support.places import ROOT
 from tests.support.ports import ports
+from tests.support.room import handle_all, think
 from workers.engine.attempt import Attempts
 from workers.registry import load
 

@@ -109,6 +109,7 @@ class Play:
         if not stopped and not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
             raise RuntimeError(f"a child ended by itself, with status {status}; its words are above")
         self.kills += 1
+        self.stage.let_claims_lapse()
         self.seen = len(self.stage.points.reached())
         del self.deaths[:1]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 
+from storage.database import leases
 from storage.database.fair_lock import FairLock
 from storage.journal.events import Chain, Note
 from storage.transaction import Transaction
@@ -41,7 +42,7 @@ class Points:
         return self.trace.read_text().splitlines() if self.trace.exists() else []
 
     def watch(self, engine: Engine) -> None:
-        """Make a point before and after each commit that writes; it is named after the moves it carries."""
+        """Make a point before and after each commit that writes or claims, named after what it carries."""
         commit, here = engine.dialect.do_commit, self._here
 
         def begun(connection: Connection) -> None:
@@ -50,6 +51,8 @@ class Points:
         def committing(connection: Connection) -> None:
             if connection.get_execution_options().get("writes"):
                 here.names = here.moves or [verb()]
+            elif found := leasing():
+                here.names = [found]
 
         def do_commit(connection: Any) -> None:
             names, here.names = getattr(here, "names", ()), ()
@@ -83,6 +86,16 @@ class WatchedStore(Store):
 
             t._link = watched  # type: ignore[method-assign] # looked at, and done as ever
             yield t
+
+
+def leasing() -> str:
+    """What is done to claims in the commit that is being made, if it is about them."""
+    frame = sys._getframe()
+    while frame.f_back:
+        frame = frame.f_back
+        if frame.f_globals["__name__"] == leases.__name__:
+            return f"{frame.f_code.co_name} leases"
+    return ""
 
 
 def verb() -> str:

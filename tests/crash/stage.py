@@ -12,7 +12,6 @@ from typing import Any, NoReturn
 
 from bot.cards.blocks import pack
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.slack.app import commit
 from bot.turns.rounds import tend
 from storage.clock import jump, jumping, wall
@@ -22,7 +21,8 @@ from storage.database.engine import migrate, open_engine
 from tests.conftest import emptied
 from tests.crash.points import Points, WatchedStore
 from tests.crash.witness import Record, Witness, spec
-from tests.support.fakes import TEAM, Everybody, at_home, shown, terms
+from tests.support.fakes import TEAM, Everybody, at_home, shown, tamper, terms
+from tests.support.room import handle_all
 from tests.support.store import Store
 from workers.engine import clock as clocks
 from workers.engine.attempt import LEASE, Attempts
@@ -68,6 +68,11 @@ class Stage:
 
     def let_leases_lapse(self) -> None:
         jump(self.clock, self.now() + LEASE + timedelta(seconds=1))
+
+    def let_claims_lapse(self) -> None:
+        """Who has died gives no delivery back; here nobody waits ten seconds for that."""
+        if not self.alone:
+            tamper(self.store, "UPDATE lease SET until = now() - interval '1 second'")
 
     def workers(self, target: str = "", how: signal.Signals = signal.SIGKILL, *, alone: bool) -> int:
         """Start a workers process."""

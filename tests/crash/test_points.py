@@ -41,6 +41,14 @@ def test_a_death_at_any_point_loses_nothing_and_doubles_nothing_on_postgres(post
     assert figures["kills"] >= 3
 
 
+@pytest.mark.postgres
+def test_a_bot_that_dies_over_what_it_has_claimed_leaves_it_to_the_next(postgres):
+    (figures,), found = crash("--match", "claim leases", "--database", "postgres", "--url", postgres)
+
+    assert not any(figures[kind] for kind in KINDS), found
+    assert figures["kills"] >= 2
+
+
 def test_every_planted_bug_is_found():
     kinds = {
         "effect-before-start": "twice", "retry-unsafe": "twice", "no-fence": "broken", "ack-first": "lost",

@@ -17,7 +17,6 @@ from sqlalchemy import select
 from sqlmodel import SQLModel
 
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.inbox.forms import on_form
 from bot.people import People
 from bot.planner.model import prompt
@@ -35,6 +34,7 @@ from storage.secrets.redaction import Redactor, secret_in
 from tests.support.fakes import HERE, NOW, demo_config, propose, real_contracts, take, verbs
 from tests.support.fakes import approved as approved_plan
 from tests.support.places import ROOT
+from tests.support.room import handle_all
 from tests.support.scratch import CLAIM
 from tests.support.store import Store
 from workers.engine.attempt import judge

@@ -13,7 +13,6 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
 from bot.local.shapes import TEAM_ID, Member
@@ -24,6 +23,7 @@ from storage.clock import wall
 from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
 from tests.support.fakes import CONTRACTS, lasting, plan_spec
+from tests.support.room import handle_all
 from tests.support.store import Store
 
 PEOPLE = 50

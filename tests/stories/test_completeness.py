@@ -7,13 +7,11 @@ import pytest
 
 from bot.cards.blocks import pack
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.inbox.forms import on_form
 from bot.planner.model.usage import Usage
 from bot.planner.runbooks.book import Planned
 from bot.plans.permits import permit
 from bot.slack.app import commit
-from bot.turns.rounds import think
 from storage.audit.export import checkpoint, journal
 from storage.audit.verify import check
 from storage.config import SignoffConfig
@@ -32,6 +30,7 @@ from tests.support.fakes import (
     step,
     take,
 )
+from tests.support.room import handle_all, think
 from tests.support.samples.second_factor import filled
 from tests.support.store import Store
 

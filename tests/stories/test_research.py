@@ -13,12 +13,13 @@ from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
-from bot.turns.rounds import tend, think
+from bot.turns.rounds import tend
 from storage.config import SignoffConfig
 from storage.reading.plan_view import PlanView
 from tests.support.fake_model import KEY, MODEL, FakeModel, says, wired
 from tests.support.fakes import Everybody, messages, work
 from tests.support.loopback import Page, Site, serving
+from tests.support.room import think
 from tests.support.store import Store
 from workers.engine.attempt import Attempts
 from workers.registry import load

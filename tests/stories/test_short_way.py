@@ -7,11 +7,10 @@ import pytest
 
 from bot.cards.card import card
 from bot.planner.runbooks.book import Planned
-from bot.turns.rounds import think
 from storage.contract.spec import PlanSpec
 from storage.contract.states import PlanState
 from tests.support.fakes import TEAM, real_contracts, taker
-from tests.support.room import Room
+from tests.support.room import Room, think
 from tests.support.store import Store
 
 

@@ -1,15 +1,17 @@
-"""Two bots over the same rows, as real processes: one is kept away, or stands still and wakes up late."""
+"""Two bots over the same rows, as real processes: they share, one is kept away, or wakes up late."""
 
 import os
 import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -20,7 +22,8 @@ from bot.local.shapes import Channel, Member
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
 from tests.proof.deliveries import CONFIG, WISH
-from tests.support.fakes import real_contracts
+from tests.support.fake_model import GOOD, KEY, FakeModel, Reply, says
+from tests.support.fakes import real_contracts, verbs
 from tests.support.postgres import fresh_database, postgres_server
 from tests.support.store import Store
 from tests.support.world import bot_process
@@ -47,11 +50,13 @@ def slack() -> Iterator[LocalSlack]:
 
 
 @contextmanager
-def bot(home: Path, slack: LocalSlack, url: str, name: str) -> Iterator[Child]:
+def bot(
+    home: Path, slack: LocalSlack, url: str, name: str, config: str = CONFIG, **env: str
+) -> Iterator[Child]:
     """A bot that was started, and is gone afterwards, wherever it stands."""
-    (home / "signoff.toml").write_text(CONFIG)
+    (home / "signoff.toml").write_text(config)
     one = bot_process(home, slack)
-    one.env = {**one.env, "SIGNOFF_DATABASE_URL": url, "SIGNOFF_LOG_LEVEL": "INFO"}
+    one.env = {**one.env, "SIGNOFF_DATABASE_URL": url, "SIGNOFF_LOG_LEVEL": "INFO", **env}
     one.log = home / f"{name}.log"
     one.start()
     try:
@@ -225,3 +230,93 @@ def test_a_bot_that_slept_while_another_took_over_handles_nothing_again(
         assert asked(store) == Counter(WISHES)
         cards = Counter(one["metadata"]["event_payload"]["key"] for one in workspace.messages("C0"))
         assert [*cards.values()] == [1] * len(WISHES)
+
+
+# PostgreSQL: both think
+
+
+class Model:
+    """Keeps whoever asks until it may answer; knows how many are with it at once."""
+
+    def __init__(self) -> None:
+        self.inside, self.may = 0, threading.Semaphore(0)
+        self._lock = threading.Lock()
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        with self._lock:
+            self.inside += 1
+        self.may.acquire(timeout=60)
+        with self._lock:
+            self.inside -= 1
+        return says(GOOD)
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+def planner(model: Model) -> Iterator[FakeModel]:
+    with FakeModel(model) as fake:
+        yield fake
+
+
+def thinks(home: Path, slack: LocalSlack, url: str, name: str, planner: FakeModel) -> Any:
+    """A bot that a model plans for, two wishes at a time."""
+    key = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": planner.url}
+    return bot(home, slack, url, name, CONFIG + "[model]\nat_once = 2\n", **key)
+
+
+@pytest.mark.postgres
+def test_two_bots_think_at_once_and_of_each_wish_once(
+    tmp_path: Path, slack: LocalSlack, model: Model, planner: FakeModel
+) -> None:
+    workspace = slack.client(patience=60.0)
+    with ExitStack() as stack:
+        url = fresh_database(stack.enter_context(postgres_server(tmp_path)))
+        store = stack.enter_context(opened(url))
+        for name in ("first", "second"):
+            stack.enter_context(thinks(tmp_path, slack, url, name, planner))
+        workspace.wait_for_bot()
+        for wish in WISHES[:4]:
+            assert workspace.person("U0ANN").says(f"/plan {wish}", channel="C0").acked
+        until(lambda: model.inside == 4, "both to ask, two at a time each")
+        model.may.release(4)
+        until(lambda: [*states(store).values()] == ["proposed"] * 4, "all to be proposed")
+
+        assert len(planner.requests) == 4
+        assert all(verbs(store, plan_id).count("propose") == 1 for plan_id in states(store))
+
+
+@pytest.mark.postgres
+def test_a_bot_that_slept_over_a_thought_has_it_taken_over_and_writes_nothing_more_of_it(
+    tmp_path: Path, slack: LocalSlack, model: Model, planner: FakeModel
+) -> None:
+    workspace = slack.client(patience=60.0)
+    with ExitStack() as stack:
+        url = fresh_database(stack.enter_context(postgres_server(tmp_path)))
+        store = stack.enter_context(opened(url))
+        first = stack.enter_context(thinks(tmp_path, slack, url, "first", planner))
+        workspace.wait_for_bot()
+        assert workspace.person("U0ANN").says(f"/plan {WISHES[0]}", channel="C0").acked
+        until(lambda: model.inside == 1, "the first to ask")
+        os.kill(first.process.pid if first.process else 0, signal.SIGSTOP)
+        stack.enter_context(thinks(tmp_path, slack, url, "second", planner))
+        until(lambda: model.inside == 2, "the second to take over")
+        model.may.release(2)
+        until(lambda: [*states(store).values()] == ["proposed"], "it to be proposed")
+        (plan_id,) = states(store)
+        told = verbs(store, plan_id)
+        os.kill(first.process.pid if first.process else 0, signal.SIGCONT)
+        late = f"plan={plan_id} was thought about for nothing: Another bot does “think: plan {plan_id}”"
+        until(lambda: said(first, late), "the first to find that it is late")
+
+        assert not ended(first)
+        assert said(first, "verb=propose") == 0
+        assert told.count("propose") == 1
+        assert verbs(store, plan_id) == [*told, "book"], "but what was paid for is on record"
+
+
+def states(store: Store) -> dict[int, str]:
+    return {view.id: str(view.state) for view in store.recent(50)}

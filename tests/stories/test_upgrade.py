@@ -16,7 +16,6 @@ import pytest
 
 from bot.cards.card import card
 from bot.cards.face.ended import come_true
-from bot.inbox.dispatch import handle_all
 from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
 from storage.audit.export import journal
@@ -24,6 +23,7 @@ from storage.audit.verify import check, read_checkpoint
 from tests.stories.upgrade import write
 from tests.stories.upgrade.write import CONFIG, DAILY, DUMP, GATED, LEFT, TONIGHT, WAITING, Office, office
 from tests.support.fakes import FakeClock, messages, verbs
+from tests.support.room import handle_all
 
 SIX, SEVEN = LEFT + timedelta(hours=7), LEFT + timedelta(hours=8)  # the daily run; the window opens
 LEFT_SO = {

@@ -1,18 +1,23 @@
 """A channel without Slack: what people do goes through the app's own rows and handlers, on a memory store."""
 
+import logging
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from bot.cards.blocks import pack
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
+from bot.hearing.hearer import Hearer
 from bot.inbox.forms import next_form, on_form
 from bot.local.people.inputs import state_values
 from bot.planner.runbooks import book as runbooks
 from bot.slack.app import commit
+from bot.turns.claims import Claims
+from bot.turns.rounds import attempt, to_think
 from storage.config import SignoffConfig
 from storage.contract.spec import PlanSpec
+from storage.errors import Conflict
 from storage.plans.lifecycle import Terms
 from storage.reading.plan_view import PlanView
 from tests.support.fakes import CONTRACTS, TEAM, Everybody, at_home, demo_config, messages, shown, terms
@@ -20,6 +25,7 @@ from tests.support.store import Store
 
 CARD = "100.000001"
 US = "USIGNOFF"
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -96,3 +102,21 @@ class Room:
 
     def whispers(self, user: str) -> list[str]:
         return [said.text for said in messages(self.store, "whisper") if said.user == user]
+
+
+# The bot's rounds, by the ways of its loops: here and now, one thing after the other in this thread.
+
+
+def handle_all(bot: Bot) -> None:
+    """Everything not yet handled, each under its claim; what must wait is left for another time."""
+    with closing(Hearer(bot, Claims(bot.store.engine, "hear"))) as hearer:
+        hearer.go_on()
+
+
+def think(bot: Bot) -> None:
+    """Every wish that has no plan yet, and every plan that needs thought. One that breaks stops no other."""
+    for _, one in to_think(bot, {}):
+        try:
+            attempt(bot, one)
+        except Conflict as error:
+            logger.info("plan=%s was thought about for nothing: %s", one.plan_id, error)

@@ -10,7 +10,7 @@ from typing import Any
 from bot.context import Advise, Bot
 from bot.planner.evaluation import config
 from bot.planner.runbooks.book import Planned
-from bot.turns.rounds import tend, think
+from bot.turns.rounds import tend
 from storage.config import SignoffConfig
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec
@@ -19,6 +19,7 @@ from storage.reading.plan_view import PlanView
 from storage.steps.claims import Claim, Taker
 from tests.proof.parts.faulty import offered
 from tests.support.fakes import Everybody
+from tests.support.room import think
 from tests.support.store import Store
 
 Behave = Callable[[Claim], AnyReport]  # what an action does when it is called

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 
 from bot.context import Bot
 from bot.planner.model.streaming import Listener
-from bot.plans.thought.spending import book
+from bot.plans.thought.spending import Spend
 from storage.contract.saying import short
 from storage.contract.spec import StepSpec
 from storage.errors import SignoffError
@@ -19,19 +18,24 @@ def say(bot: Bot, view: PlanView, text: str) -> None:
         bot.store.think_aloud(view.id, text, channel=view.channel, user=view.requester)
 
 
-def listener(bot: Bot, view: PlanView, what: str) -> Listener:
+def listener(bot: Bot, view: PlanView, what: str, spend: Spend) -> Listener:
     """Who hears of a call of the model: the books, and those who wait."""
-    seen = looked(bot, view)
+    seen, leases = looked(bot, view), bot.store.leases
     told = f"{what}{f' looked at {seen}.' if seen else ''}"
+
+    def how_far(said: str) -> None:
+        with bot.store.under(*leases):  # a reply comes in by a thread of its own
+            say(bot, view, f"{told} {said}")
+
     say(bot, view, told)
-    return Listener(partial(book, bot, view), lambda how_far: say(bot, view, f"{told} {how_far}"))
+    return Listener(spend, how_far)
 
 
 @contextmanager
-def thinking(bot: Bot, view: PlanView, what: str) -> Iterator[Listener]:
+def thinking(bot: Bot, view: PlanView, what: str, spend: Spend) -> Iterator[Listener]:
     """The same, while it lasts."""
     try:
-        yield listener(bot, view, what)
+        yield listener(bot, view, what, spend)
     finally:
         say(bot, view, "")
 

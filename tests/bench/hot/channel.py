@@ -14,12 +14,11 @@ from slack_sdk import WebClient
 
 from bot.demo.run import CHANNELS, GROUPS, MEMBERS
 from bot.demo.seed import plant
-from bot.inbox.dispatch import handle_all
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
 from bot.process import make_bot
 from bot.slack.app import build
-from bot.turns.rounds import tend, think
+from bot.turns.rounds import tend
 from storage.clock import wall
 from storage.config import read_config
 from storage.database.engine import migrate, open_engine
@@ -29,6 +28,7 @@ from tests.bench.hot.journey import BESIDE, WISH, configured
 from tests.support.fakes import FakeClock, work
 from tests.support.local_kit import connected
 from tests.support.ports import ports
+from tests.support.room import handle_all, think
 from tests.support.world import WITNESS
 from workers.engine.attempt import Attempts
 from workers.registry import load

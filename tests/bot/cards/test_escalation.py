@@ -9,7 +9,6 @@ from bot.cards.thread import message
 from bot.local.schema.limits import UPDATE_TEXT, check_message, check_view
 from bot.planner.decision import Decision
 from bot.plans.permits import permit
-from bot.turns.rounds import think
 from storage.config import SignoffConfig
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
@@ -29,7 +28,7 @@ from tests.support.fakes import (
     undo,
     verbs,
 )
-from tests.support.room import Room
+from tests.support.room import Room, think
 
 CRITERIA = ({"field": "failed", "op": "eq", "value": 0}, {"field": "version", "op": "exists"})
 

@@ -150,6 +150,23 @@ def test_a_bug_comes_out_of_the_next_turn(store, witness):
         until_handled(store, hearing)
 
 
+def test_a_database_that_goes_away_after_a_claim_leaves_the_line_for_the_next_turn(
+    store, witness, monkeypatch
+):
+    def away(*_: Any) -> None:
+        raise Unavailable("away")
+
+    said(store, 0, "ANN")
+    with hearers(store, 1) as hearing:
+        with monkeypatch.context() as patch:
+            patch.setattr(Store, "still_unhandled", away)
+            with pytest.raises(Unavailable):
+                hearing[0].turn()
+        until_handled(store, hearing)
+
+    assert witness.order == ["reply:0"]
+
+
 @pytest.mark.postgres
 @pytest.mark.parametrize("engine", ["postgres"], indirect=True)
 @pytest.mark.parametrize("act", ["stands still", "dies"])

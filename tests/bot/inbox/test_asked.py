@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from bot.cards.card import card
-from bot.inbox.dispatch import handle_all
 from storage.config import SignoffConfig
 from storage.intention import Intention
 from tests.support.fakes import demo_config, real_contracts
-from tests.support.room import Room
+from tests.support.room import Room, handle_all
 
 READ = {"goal": "Look", "steps": [{"id": "look", "worker": "k8s-deployer", "action": "rollout_status",
         "parameters": {"service": "auth-service", "environment": "production"}}]}  # fmt: skip

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from bot.inbox.dispatch import handle_all
 from bot.inbox.forms import on_filled, on_form
 from bot.policy.totp import address, new_secret
 from storage.errors import Conflict, NotAllowed
 from storage.safeguards.second_factors import LIMIT
 from tests.support.fakes import NOW, TEAM
+from tests.support.room import handle_all
 from tests.support.samples.second_factor import click, code, enrol, filled, guarded, make_bot, submit
 
 pytestmark = pytest.mark.authorize

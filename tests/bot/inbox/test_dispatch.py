@@ -9,21 +9,18 @@ from typing import Any
 import pytest
 from sqlmodel import SQLModel
 
-import bot.inbox.dispatch
 from bot.cards.blocks import pack
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all, in_turn
+from bot.inbox.dispatch import in_turn
 from bot.planner import planning
-from bot.planner.model.purse import Purse
 from bot.planner.prepare import prepare
 from bot.planner.validate import Catalogue
-from bot.turns.rounds import think
 from storage.database.tables import Delivery
 from storage.errors import SignoffError, Unavailable
 from storage.exchange.deliveries import THOUGHT
 from storage.transaction import Transaction
 from tests.support.fakes import NOW, Everybody, demo_config, messages, real_contracts, terms, verbs
-from tests.support.room import CARD, Room
+from tests.support.room import CARD, Room, handle_all, think
 from tests.support.store import Store
 
 WISH = "deploy auth-service v2.1.4 to production"
@@ -104,9 +101,12 @@ def revise(*_: Any) -> Any:
 
 def when_it_has_read_the_rows(bot: Bot, meanwhile: Callable[[], None]) -> Bot:
     store = Sleepy(bot.store, lambda: None)
-    known = bot.store.unhandled(), bot.store.unhandled(thought=True)
+    first, rest = bot.store.waiting_deliveries(), bot.store.unhandled()
+    thoughts = bot.store.unhandled(thought=True)
     meanwhile()
-    store.unhandled = lambda *, thought=False: known[thought]
+    store.waiting_deliveries = lambda: [first.pop()] if first else []
+    store.still_unhandled = lambda keys: {one.key: one for one in rest if one.key in keys}
+    store.unhandled = lambda *, thought: thoughts
     return replace(bot, store=store)
 
 
@@ -115,7 +115,7 @@ def when_it_asks_who_that_is(bot: Bot, meanwhile: Callable[[], None]) -> Bot:
 
 
 def when_it_is_about_to_write(bot: Bot, meanwhile: Callable[[], None]) -> Bot:
-    return replace(bot, store=Sleepy(bot.store, meanwhile), purse=Purse())  # of another process
+    return replace(bot, store=Sleepy(bot.store, meanwhile))
 
 
 SLEEPS = [when_it_has_read_the_rows, when_it_asks_who_that_is, when_it_is_about_to_write]
@@ -142,7 +142,7 @@ def test_a_bot_that_wakes_up_late_changes_nothing(room, act, sleeps, caplog):
         after.append(everything(room.store))
 
     slow = sleeps(bot, meanwhile)
-    caplog.set_level(logging.INFO, "bot.inbox.dispatch")
+    caplog.set_level(logging.INFO, "bot.hearing.hearer")
     handle_all(slow)
 
     late = after or [everything(room.store)]  # talk and broken ones are not asked about
@@ -163,7 +163,7 @@ def test_a_planner_that_wakes_up_late_changes_nothing(room, sleeps, caplog):
         after.append(everything(room.store))
 
     slow = sleeps(bot, meanwhile)
-    caplog.set_level(logging.INFO, "bot.turns.rounds")
+    caplog.set_level(logging.INFO, "tests.support.room")
     think(slow)
 
     assert everything(room.store) == after[0]
@@ -210,14 +210,3 @@ def test_who_floods_us_waits_alone(room):
 
     assert [one.key for one in in_turn(rows, {})][:3] == ["click:0", "click:ann", "click:1"]
     assert in_turn(rows, {"MALLORY": 5.0})[0].key == "click:ann"
-
-
-def test_a_flood_does_not_hold_up_the_end_of_a_round(room, monkeypatch):
-    store, now = room.store, [0.0]
-    monkeypatch.setattr(bot.inbox.dispatch.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(bot.inbox.dispatch, "_handle_one", lambda *_: now.__setitem__(0, now[0] + 0.3))
-    for number in range(100):
-        store.deliver(f"click:{number}", "click", {"user": "MALLORY"})
-    handle_all(room.bot, {})
-
-    assert now[0] < 2

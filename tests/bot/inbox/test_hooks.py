@@ -8,14 +8,12 @@ import pytest
 
 from bot.cards.card import card
 from bot.cli.hooks import said_again
-from bot.inbox.dispatch import handle_all
 from bot.inbox.hooks import COUNTED
 from bot.machines.heard import READERS
 from bot.machines.hooks import take
-from bot.turns.rounds import think
 from storage.config import SignoffConfig
 from tests.support.fakes import messages, real_contracts
-from tests.support.room import Room
+from tests.support.room import Room, handle_all, think
 from tests.support.samples.cards import markup
 from tests.support.store import Store
 

@@ -6,7 +6,6 @@ import pytest
 from pydantic import ValidationError
 
 from bot.cards.card import card
-from bot.inbox.dispatch import handle_all
 from bot.machines.asking import cancel, own_plan, status, take_in
 from bot.machines.principal import OutOfScope
 from bot.machines.wire import Asked
@@ -16,7 +15,7 @@ from storage.errors import Conflict, InvalidPlan, NotAllowed, NotFound, SignoffE
 from storage.plans.lifecycle import agreed
 from tests.support.doors.asking import CHANGE, CI, READ, asks
 from tests.support.fakes import real_contracts
-from tests.support.room import Room
+from tests.support.room import Room, handle_all
 from tests.support.samples.cards import markup
 from tests.support.store import Store
 

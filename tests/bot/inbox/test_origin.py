@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from bot.cards.blocks import MENU, button, menu, pack
-from bot.inbox.dispatch import PATIENCE, handle_all
+from bot.inbox.dispatch import PATIENCE
 from bot.inbox.forms import on_submitted
 from bot.inbox.origin import FOREIGN, GONE
 from bot.people import Home
 from bot.slack.app import commit, origin
 from tests.support.fakes import HERE, Everybody, at_home, messages, plan_spec, shown, terms, verbs
-from tests.support.room import CARD, Room
+from tests.support.room import CARD, Room, handle_all
 from tests.support.store import Store
 
 GRID = Home("T1", "E1", "A1")

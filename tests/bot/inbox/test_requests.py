@@ -8,11 +8,10 @@ import pytest
 from bot.cards.blocks import pack
 from bot.inbox.clicks import on_click
 from bot.inbox.requests import on_command, on_mention
-from bot.turns.rounds import think
 from storage.contract.states import PlanState
 from storage.errors import Conflict, SignoffError
 from tests.support.fakes import ask, messages, propose, real_contracts
-from tests.support.room import Room
+from tests.support.room import Room, think
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from bot.inbox.dispatch import handle_all
 from bot.inbox.home import listed
 from bot.inbox.own_answers import own_answer
 from bot.inbox.recurring import look_after
@@ -17,7 +16,7 @@ from bot.process import homes
 from bot.slack.app import commit
 from storage.contract.spec import Schedule
 from tests.support.fakes import DEPLOY, NOW, TEAM, approve, at_home, plan_spec, step, tamper, terms
-from tests.support.room import Room
+from tests.support.room import Room, handle_all
 from tests.support.store import Store
 
 SECRET = "hush-hush"

@@ -11,10 +11,9 @@ from bot.planner.model.wire import Asked
 from bot.planner.runbooks.book import Planned
 from bot.planner.runbooks.questions import Field
 from bot.plans.clarify import asked, given
-from bot.turns.rounds import think
 from storage.contract.states import PlanState
 from tests.support.fakes import TEAM, messages, plan_spec, real_contracts, step
-from tests.support.room import Room
+from tests.support.room import Room, think
 
 ANSWERS = {"service": "auth-service", "version": "v2.1.4", "environment": "production"}
 

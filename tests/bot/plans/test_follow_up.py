@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from bot.turns.rounds import think
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import PlanState
 from tests.support.fakes import TEAM, messages, permitted, real_contracts, step_row, taker, terms
-from tests.support.room import Room
+from tests.support.room import Room, think
 
 
 @pytest.fixture

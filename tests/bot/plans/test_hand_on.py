@@ -9,10 +9,9 @@ from bot.cards.blocks import FENCE, WHOLE, split
 from bot.inbox.requests import on_command, on_mention
 from bot.planner.runbooks.book import SHIPPED, parse
 from bot.plans import hand_on
-from bot.turns.rounds import think
 from storage.errors import NotAllowed, SignoffError
 from tests.support.fakes import TEAM, demo_config, real_contracts
-from tests.support.room import Room
+from tests.support.room import Room, think
 from tests.support.store import Store
 
 PROVE = """\

@@ -14,7 +14,6 @@ from bot.planner.model.usage import ModelUnavailable, Usage
 from bot.planner.runbooks import book as runbooks
 from bot.planner.runbooks.book import Planned
 from bot.plans.permits import permit
-from bot.turns.rounds import think
 from storage.config import Approvals, Freeze, PolicyConfig, SignoffConfig
 from storage.config import People as ConfigPeople
 from storage.contract.states import PlanState
@@ -31,6 +30,7 @@ from tests.support.fakes import (
     propose,
     step,
 )
+from tests.support.room import think
 from tests.support.store import Store
 
 WISH = "deploy auth-service v2.1.4 to production"

@@ -15,7 +15,6 @@ from bot.planner.model.claude import Claude
 from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
 from bot.process import connect_planner
-from bot.turns.rounds import think
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
 from tests.support.fake_model import (
@@ -31,6 +30,7 @@ from tests.support.fake_model import (
     says,
 )
 from tests.support.fakes import READ, Everybody, approved, demo_config, messages, real_contracts, step, take
+from tests.support.room import think
 from tests.support.store import Store
 
 pytestmark = pytest.mark.model

@@ -10,7 +10,6 @@ from bot.cards.details import facts
 from bot.cards.thread import message
 from bot.planner.decision import Decision, Progress, progress
 from bot.plans.review import give_guidance
-from bot.turns.rounds import think
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec, StepSpec
@@ -37,6 +36,7 @@ from tests.support.fakes import (
     terms,
     verbs,
 )
+from tests.support.room import think
 from tests.support.samples.review import advice, bot, broke
 from tests.support.store import Store
 

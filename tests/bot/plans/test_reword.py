@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from bot.cards.phrases import differences
-from bot.inbox.dispatch import handle_all
 from bot.planner import planning
 from bot.planner.model.calls import connect
 from bot.planner.model.claude import Claude
@@ -19,12 +18,11 @@ from bot.planner.model.wire import Draft, to_spec
 from bot.planner.prepare import prepare
 from bot.planner.runbooks import book as runbooks
 from bot.planner.validate import Catalogue
-from bot.turns.rounds import think
 from storage.config import Freeze
 from storage.contract.spec import PlanSpec
 from tests.support.fake_model import KEY, MODEL, FakeModel, Reply, fails, says
 from tests.support.fakes import NOW, demo_config, messages, real_contracts, step, terms, verbs
-from tests.support.room import Room
+from tests.support.room import Room, handle_all, think
 from tests.support.store import Store
 
 pytestmark = pytest.mark.model

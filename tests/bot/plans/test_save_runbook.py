@@ -6,11 +6,10 @@ import pytest
 
 from bot.cards.thread import message
 from bot.planner.runbooks import book as runbooks
-from bot.turns.rounds import think
 from storage.contract.report import AnyReport
 from storage.contract.states import PlanState
 from tests.support.fakes import TEAM, demo_config, messages, real_contracts, taker
-from tests.support.room import Room
+from tests.support.room import Room, think
 from tests.support.store import Store
 
 FORM = {"name": "nightly-proof", "title": "Prove staging", "trigger": "prove that it holds"}

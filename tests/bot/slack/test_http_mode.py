@@ -19,7 +19,6 @@ from slack_sdk.signature import SignatureVerifier
 from bot.cli.doctor import _http_mode
 from bot.config import BotSettings
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.local.client.person import Person
 from bot.local.server import LocalSlack
 from bot.process import load_config, make_bot
@@ -32,6 +31,7 @@ from storage.http_server import BOUNDS, serving
 from tests.support.fakes import CONTRACTS, FakeClock, plan_spec, terms
 from tests.support.local_kit import until
 from tests.support.ports import ports
+from tests.support.room import handle_all
 from tests.support.store import Store
 
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["U0BOB"]}})

@@ -25,6 +25,16 @@ def test_what_one_thread_has_no_other_gets_until_it_is_given_back(store):
     assert all(mine.take([{"a"}, {"b"}]))
 
 
+def test_what_is_given_back_is_free_before_the_rows_hear_of_it(store):
+    mine = Claims(store.engine, "hear")
+    claim = mine.take([{"a"}])[0]
+    assert claim
+    busy = mine.busy()
+    mine.give_back(claim)
+
+    assert (busy, mine.busy()) == ({"a"}, set())
+
+
 def test_of_many_that_want_the_same_one_gets_it(store):
     mine = Claims(store.engine, "hear")
 

@@ -14,7 +14,6 @@ from bot.context import Bot
 from bot.inbox.clicks import on_click
 from bot.policy.authorize import Actor
 from bot.turns.recurring_runs import _forbidden, changed, invite, question, recur, stand_in
-from bot.turns.rounds import think
 from storage.config import Approvals, PolicyConfig, StandingPolicy
 from storage.contract.demands import Demands
 from storage.contract.states import PlanState
@@ -33,6 +32,7 @@ from tests.support.fakes import (
     strangers,
     together,
 )
+from tests.support.room import think
 from tests.support.samples.recurring import CONFIG, Desk, first_run, next_day
 from tests.support.store import Store
 

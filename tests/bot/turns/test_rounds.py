@@ -2,9 +2,8 @@
 
 import pytest
 
-import bot.turns.rounds
 from bot.plans.review import Work
-from bot.turns.rounds import attempt, think
+from bot.turns.rounds import attempt, line, to_think
 from storage.errors import Unavailable
 from tests.support.fakes import CONTRACTS, TEAM
 from tests.support.room import Room
@@ -20,24 +19,17 @@ def wish(room: Room, user: str) -> int:
     return room.store.request("deploy a", team=TEAM, user=user, channel="C1")
 
 
-def test_sixty_plans_of_one_member_do_not_hold_up_another(room, monkeypatch):
-    thought, now, served = list[int](), [0.0], dict[str, float]()
-
-    def slowly(bot: object, one: Work) -> None:
-        thought.append(one.plan_id)
-        now[0] += 1.5
-        if len(thought) == 3:
-            eves.append(wish(room, "EVE"))
-        room.store.stall(one.plan_id, actor="planner", reason="no")
-
-    eves = list[int]()
-    monkeypatch.setattr(bot.turns.rounds.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(bot.turns.rounds, "attempt", slowly)
-    monkeypatch.setattr(bot.turns.rounds, "reviews", lambda _: [])
+def test_sixty_plans_of_one_member_do_not_hold_up_another(room):
+    thought, eves, served = list[int](), list[int](), dict[str, float]()
     for _ in range(60):
         wish(room, "ANN")
-    for _ in range(6):
-        think(room.bot, served)
+    for now in range(6):
+        whose, one = to_think(room.bot, served)[0]
+        served[whose] = served[line(one)] = float(now)
+        thought.append(one.plan_id)
+        room.store.stall(one.plan_id, actor="planner", reason="no")
+        if now == 2:
+            eves.append(wish(room, "EVE"))
 
     assert thought.index(eves[0]) == 3
 

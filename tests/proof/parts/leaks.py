@@ -17,7 +17,6 @@ from slack_sdk import WebClient
 from sqlalchemy import text as sql
 
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.machines.asking import take_in
 from bot.machines.hooks import take
 from bot.machines.wire import Asked
@@ -28,7 +27,6 @@ from bot.planner.model.usage import PRICES
 from bot.planner.runbooks import book as runbooks
 from bot.slack.app import commit
 from bot.slack.outbox import Outbox
-from bot.turns.rounds import think
 from storage.config import SignoffConfig
 from storage.database.engine import migrate, open_engine
 from storage.errors import SignoffError
@@ -49,6 +47,7 @@ from tests.support.fakes import (
     terms,
     work,
 )
+from tests.support.room import handle_all, think
 from tests.support.store import Store
 from workers.base import Context, Params, Permanent, Report, Worker, action
 from workers.commands.process import run

@@ -15,7 +15,6 @@ from sqlmodel import col
 
 from bot.cards.blocks import pack
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.inbox.forms import on_form
 from bot.people import People
 from bot.planner.model.wire import Declined
@@ -39,6 +38,7 @@ from tests.support.fakes import (
     step_row,
     take,
 )
+from tests.support.room import handle_all
 from tests.support.store import Store
 
 HELD = "plan 999"  # stopped all the time, so that there is something to resume

@@ -11,7 +11,7 @@ from typing import Any
 from bot.planner.decision import Decision, Progress
 from bot.planner.model.wire import Inquiry
 from bot.planner.runbooks.book import Planned
-from bot.turns.rounds import tend, think
+from bot.turns.rounds import tend
 from storage.contract.report import AnyReport
 from storage.contract.spec import PlanSpec, StepSpec
 from storage.contract.states import OPEN
@@ -20,6 +20,7 @@ from storage.steps.claims import Claim
 from tests.proof.parts.faulty import called
 from tests.proof.parts.hostile import SECRET, bound
 from tests.support.fakes import terms
+from tests.support.room import think
 from tests.support.store import Store
 from tests.support.turning import Turning
 

@@ -7,7 +7,6 @@ import pytest
 
 from bot.cards.thread import message
 from bot.plans.permits import permit
-from bot.turns.rounds import think
 from storage.contract.states import PlanState
 from storage.errors import Conflict
 from tests.support.fakes import (
@@ -28,6 +27,7 @@ from tests.support.fakes import (
     undo,
     verbs,
 )
+from tests.support.room import think
 from tests.support.samples.review import advice, bot, broke
 from tests.support.store import Store
 

@@ -10,7 +10,6 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk import WebClient
 
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.local.client.person import Person
 from bot.local.client.text import readable
 from bot.local.server import LocalSlack
@@ -18,7 +17,6 @@ from bot.local.shapes import DEFAULT_BOT, Json, Member
 from bot.process import make_bot
 from bot.slack.app import build
 from bot.slack.outbox import Outbox
-from bot.turns.rounds import think
 from storage.config import SignoffConfig
 from storage.contract.capability import Check
 from storage.contract.report import AnyReport
@@ -36,6 +34,7 @@ from tests.support.fakes import (
     taker,
 )
 from tests.support.local_kit import until
+from tests.support.room import handle_all, think
 from tests.support.store import Store
 
 Place = Literal["both", "card", "private", "nod", "wave", "thread", "direct", "silence"]

@@ -24,7 +24,7 @@ from bot.slack.app import commit
 from bot.slack.outbox import Outbox
 from bot.slack.posting import PAUSE
 from bot.turns.anchor import Anchor
-from bot.turns.rounds import tend, think
+from bot.turns.rounds import tend
 from storage.config import read_config
 from storage.contract.capability import Contract
 from storage.contract.spec import PlanSpec
@@ -32,7 +32,7 @@ from storage.database.engine import migrate, open_engine
 from storage.execution import Execution
 from storage.intention import Intention
 from tests.support.fakes import PLAN_JSON, FakeClock, at_home, show_previews, work
-from tests.support.room import Room
+from tests.support.room import Room, think
 from workers.engine.attempt import Attempts
 from workers.registry import BUILTIN, load
 

@@ -2,13 +2,11 @@
 
 from typing import Any
 
-from bot.inbox.dispatch import handle_all
 from bot.machines.asking import standing_of, take_in
 from bot.machines.principal import Machine
 from bot.machines.wire import Asked, Status
-from bot.turns.rounds import think
 from tests.support.fakes import TEAM
-from tests.support.room import Room
+from tests.support.room import Room, handle_all, think
 
 CI = Machine("token:ci", TEAM, "ANN", ("C1",), ("propose", "look", "cancel"))
 READ = {"goal": "Look", "steps": [{"id": "look", "worker": "k8s-deployer", "action": "rollout_status",

@@ -10,12 +10,11 @@ from typing import Any
 import urllib3
 
 from bot.context import Bot
-from bot.inbox.dispatch import handle_all
 from bot.machines.opening import machine_doors
-from bot.turns.rounds import think
 from storage.exchange.tokens import Grant, new_secret
 from storage.http_server import serving
 from tests.support.fakes import NOW, TEAM
+from tests.support.room import handle_all, think
 from tests.support.store import Store
 
 

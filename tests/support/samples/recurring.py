@@ -6,10 +6,11 @@ from typing import Any
 from bot.context import Bot
 from bot.inbox.requests import on_command
 from bot.planner.runbooks.book import Planned
-from bot.turns.rounds import tend, think
+from bot.turns.rounds import tend
 from storage.config import People as Named
 from storage.config import PolicyConfig, SignoffConfig, StandingPolicy
 from tests.support.fakes import CONTRACTS, NOW, Everybody, approve, plan_spec
+from tests.support.room import think
 from tests.support.store import Store
 
 STANDING = StandingPolicy(runs=3, days=30, risks=("high",))
