@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Lock
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, String, bindparam, func, select
 from sqlmodel import col
 
 from storage.contract.states import OPEN
@@ -13,6 +13,8 @@ from storage.database.tables import Attempt, Plan, Step
 
 # The newest numbers are counted each time: somebody may have taken one of them, and not committed yet.
 LAG = 1000
+# Said, not bound: a plan that is made once for any states would read every step.
+UNDER_WAY = col(Plan.state).in_(bindparam("open", sorted(OPEN), String, expanding=True, literal_execute=True))
 Between = Callable[[int, int | None], Counter[str]]
 
 
@@ -52,7 +54,7 @@ class Ended:
             return Counter(dict(c.execute(select(state, func.count()).where(*wanted).group_by(state)).all()))
 
         # `+ 0`: else PostgreSQL looks for the first open one in the order of numbers, through all that ended.
-        still = select(func.min(number + 0)).where(col(Plan.state).in_(OPEN))
+        still = select(func.min(number + 0)).where(UNDER_WAY)
         final = _final(c.execute(select(func.max(number))).scalar(), c.execute(still).scalar())
         with self._lock:
             return self._plans.get(between, final)
@@ -67,7 +69,7 @@ class Ended:
             return Counter(dict(c.execute(found).all()))
 
         still = select(func.min(col(Step.id) + 0)).join(Plan, col(Plan.id) == col(Step.plan_id))
-        first = c.execute(still.where(col(Plan.state).in_(OPEN))).scalar()
+        first = c.execute(still.where(UNDER_WAY)).scalar()
         final = _final(c.execute(select(func.max(col(Step.id)))).scalar(), first)
         with self._lock:
             return self._attempts.get(between, final)
