@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from storage.errors import NotAllowed, SignoffError
 from storage.extras import missing
+from storage.loading import loading
 
 if TYPE_CHECKING:
     from bot.config import BotSettings
@@ -22,8 +23,11 @@ HIGHEST_PORT = 65_535
 def main() -> int:
     """What is only asked or mistyped ends while it is read, and needs nothing of what is imported then."""
     given = None if sys.argv[1:2] == ["audit"] else parser().parse_args()
-    from storage.command_line import answered
+    with loading():
+        from storage.command_line import answered
 
+        if given and given.command == "bot":
+            import bot.process  # noqa: F401 # all of it, while nobody looks for garbage
     return answered(lambda: run(given))
 
 

@@ -47,6 +47,7 @@ USUAL = (
     "preview",
 )  # the events that every step has: no index finds them sooner
 RARE: Any = text("verb NOT IN ('claim', 'succeed', 'permit', 'preview')")  # said so in a query, or not used
+RUNG = text("rung != ''")
 
 
 def moment(**options: Any) -> Any:
@@ -210,6 +211,10 @@ class Step(SQLModel, table=True):
         Index("ix_step_due", "state", "not_before"),
         Index("ix_step_due_at", "due_at", "id"),
         Index("ix_step_of_action", "worker", "action", "id"),
+        # As `is_(True)` is said to each of them.
+        Index(
+            "ix_step_drafts", "id", sqlite_where=text("drafts IS 1"), postgresql_where=text("drafts IS true")
+        ),
     )
 
     id: int = numbered()
@@ -575,6 +580,8 @@ class Opened(SQLModel, table=True):
 
 class Story(SQLModel, table=True):
     """An ended plan in figures. Derived from its journal, and made anew at will."""
+
+    __table_args__ = (Index("ix_story_rung", "rung", sqlite_where=RUNG, postgresql_where=RUNG),)
 
     plan_id: int = Field(foreign_key="plan.id", primary_key=True)
     event_id: int = Field(index=True)  # the event that ended it

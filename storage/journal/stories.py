@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 from sqlmodel import col
 
-from storage.database.tables import TROUBLE, Event
+from storage.database.tables import TROUBLE, TROUBLED, Event
 
 RUNGS = ("retry", "alternative", "simplify")
 STANDING_IN = frozenset({"alternative", "simplify"})
@@ -91,7 +91,8 @@ def story(events: Sequence[Any]) -> Story:
 
 def recovery(connection: Connection) -> Recovery:
     """Over all plans that failed on the way; what went smoothly is not even read."""
-    troubled = select(col(Event.plan_id)).where(col(Event.verb).in_(TROUBLE), col(Event.plan_id) > 0)
+    # In the words of the index: a plan that is made once for any verbs would read every event.
+    troubled = select(col(Event.plan_id)).where(TROUBLED, col(Event.plan_id) > 0)
     wanted = (col(Event.plan_id), col(Event.verb), col(Event.actor), col(Event.data))
     query = select(*wanted).where(col(Event.plan_id).in_(troubled))
     return summed(connection.execute(query.order_by(col(Event.plan_id), col(Event.seq))))

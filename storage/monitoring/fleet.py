@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, String, bindparam, select
 from sqlmodel import col
 
 from storage.board.agents import INTEGRATE
@@ -74,7 +74,9 @@ def fleet(c: Connection) -> Fleet:
     drafting = select(*columns).join_from(Attempt, Step, col(Attempt.step_id) == col(Step.id))
     rows = c.execute(drafting.where(col(Step.drafts).is_(True)).order_by(col(Step.id), col(Attempt.number)))
     tried = [Tried(r[0], str(r[1]), r[2], (r[3] or {}).get("data") or {}, r[4]) for r in rows]
-    mine = (col(Step.worker) == INTEGRATE[0], col(Step.action) == INTEGRATE[1])
+    # Said, not bound: a plan that is made once for any action would read every step.
+    worker, action = (bindparam(None, name, String, literal_execute=True) for name in INTEGRATE)
+    mine = (col(Step.worker) == worker, col(Step.action) == action)
     ended = col(Step.state).in_((StepState.succeeded, StepState.failed))
     told = c.execute(select(col(Step.plan_id), col(Step.state), col(Step.report)).where(*mine, ended))
     found = [(row[0], str(row[1]), (row[2] or {}).get("data") or {}) for row in told]

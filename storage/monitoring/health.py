@@ -12,6 +12,7 @@ from storage.database.same_file import watch_file
 from storage.database.schema import found_in, newest
 from storage.errors import Unavailable
 from storage.memory import Memory
+from storage.monitoring.ended import Ended
 from storage.monitoring.histograms import Kept
 from storage.monitoring.metrics import figures, told
 from storage.monitoring.troubles import Troubles
@@ -69,7 +70,7 @@ class Health:
     undone: Callable[[], list[str]] = list
 
     def __post_init__(self) -> None:
-        self._kept = Kept()
+        self._kept, self._ended = Kept(), Ended()
         self._moved = watch_file(self.memory.engine)
 
     def answer(self, path: str) -> tuple[int, str]:
@@ -96,7 +97,7 @@ class Health:
     def _metrics(self) -> tuple[int, str]:
         with self.memory.read() as t:
             distributions = self._kept.get(t.connection)
-        return 200, told(figures(self.memory)) + distributions
+        return 200, told(figures(self.memory, self._ended)) + distributions
 
     def _behind(self) -> list[str]:
         """Whether the schema is the one of this release."""

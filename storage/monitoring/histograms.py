@@ -11,7 +11,7 @@ from sqlmodel import col
 
 from storage.contract.states import StepState
 from storage.database.statements import table
-from storage.database.tables import Step, Story
+from storage.database.tables import RUNG, Step, Story
 
 TOOK = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 14400.0)
 WAITED = (15.0, 60.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0, 86400.0)
@@ -77,7 +77,7 @@ def waits(c: Connection) -> Histogram:
 
 def rungs(c: Connection) -> dict[str, float]:
     """Ended plans with a failure on the way, by what ended their trouble."""
-    query = select(col(Story.rung), func.count()).where(col(Story.rung) != "").group_by(col(Story.rung))
+    query = select(col(Story.rung), func.count()).where(RUNG).group_by(col(Story.rung))
     return dict.fromkeys(RUNGS, 0.0) | {rung: float(count) for rung, count in c.execute(query)}
 
 

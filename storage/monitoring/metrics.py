@@ -11,9 +11,10 @@ from sqlmodel import col
 
 from storage.board.happenings import DUE_SINCE
 from storage.contract.states import BUSY, PlanState
-from storage.database.tables import Attempt, Delivery, Message, Plan, Spending, Step, Stop
+from storage.database.tables import Delivery, Message, Spending, Step, Stop
 from storage.journal.stories import Recovery, recovery
 from storage.memory import Memory
+from storage.monitoring.ended import Ended
 from storage.monitoring.fleet import Fleet, fleet
 from storage.monitoring.histograms import rungs
 
@@ -31,11 +32,14 @@ class Figure:
     label: str = ""
 
 
-def figures(memory: Memory) -> list[Figure]:
-    """Everything that a monitor may want to know. Rows are the truth, so every process says the same."""
+def figures(memory: Memory, ended: Ended | None = None) -> list[Figure]:
+    """Everything that a monitor may want to know. Rows are the truth, so every process says the same.
+
+    `ended`: who asks again and again keeps what was counted for good.
+    """
     now = memory.clock()
     with memory.read() as t:
-        found = [*_work(t.connection, now), *_talk(t.connection, now)]
+        found = [*_work(t.connection, now, ended or Ended()), *_talk(t.connection, now)]
         also = [*_fleet(fleet(t.connection)), *_board(t.connection)]
         return [*found, *_recovery(recovery(t.connection)), *also]
 
@@ -56,11 +60,9 @@ def _escaped(text: str) -> str:
     return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
 
 
-def _work(c: Connection, now: datetime) -> Iterable[Figure]:
-    plans = (
-        select(col(Plan.state), func.count()).where(col(Plan.private).is_(False)).group_by(col(Plan.state))
-    )
-    yield Figure("signoff_plans", "gauge", "Plans by state.", _counted(c, plans, PlanState), "state")
+def _work(c: Connection, now: datetime, ended: Ended) -> Iterable[Figure]:
+    plans = _all_of(PlanState, ended.plans(c))
+    yield Figure("signoff_plans", "gauge", "Plans by state.", plans, "state")
     steps = select(col(Step.state), func.count()).where(col(Step.state).in_(BUSY)).group_by(col(Step.state))
     yield Figure(
         "signoff_steps", "gauge", "Steps that run or are unknown.", _counted(c, steps, sorted(BUSY)), "state"
@@ -69,10 +71,9 @@ def _work(c: Connection, now: datetime) -> Iterable[Figure]:
     yield Figure(
         "signoff_start_lateness_seconds", "gauge", "How long a step could have started by now.", late
     )
-    tries = select(col(Attempt.outcome), func.count()).where(col(Attempt.outcome).in_(OUTCOMES))
-    ended = _counted(c, tries.group_by(col(Attempt.outcome)), OUTCOMES)
+    tries = _all_of(OUTCOMES, ended.attempts(c))
     meaning = "Attempts by how they ended: retry will be tried again, lost was recovered from a dead process."
-    yield Figure("signoff_attempts_total", "counter", meaning, ended, "outcome")
+    yield Figure("signoff_attempts_total", "counter", meaning, tries, "outcome")
     stops = {"": c.execute(select(func.count()).select_from(Stop)).scalar_one()}
     yield Figure("signoff_stops", "gauge", "Scopes that are stopped.", stops)
 
@@ -137,8 +138,12 @@ def _fleet(found: Fleet) -> Iterable[Figure]:
 
 
 def _counted(c: Connection, query: Select[Any, int], names: Iterable[str]) -> dict[str, float]:
+    return _all_of(names, {str(name): count for name, count in c.execute(query)})
+
+
+def _all_of(names: Iterable[str], found: Mapping[str, float]) -> dict[str, float]:
     """Every name has a value: a figure that comes and goes cannot be watched."""
-    return {str(name): 0 for name in names} | {str(name): count for name, count in c.execute(query)}
+    return {str(name): found.get(str(name), 0) for name in names}
 
 
 def _age(moment: datetime | None, now: datetime) -> float:

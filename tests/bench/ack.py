@@ -44,11 +44,11 @@ def populate(home: Path, plans: int) -> Store:
 
 
 @contextmanager
-def process(argv: list[str], env: Mapping[str, str], log: Path) -> Iterator[None]:
+def process(argv: list[str], env: Mapping[str, str], log: Path) -> Iterator[int]:
     with log.open("ab") as out:
         child = subprocess.Popen([sys.executable, *argv], env=env, stdout=out, stderr=out)
         try:
-            yield
+            yield child.pid
         finally:
             child.kill()
             child.wait()

@@ -16,9 +16,11 @@ from tests.bench.engine import Engine, say
 from tests.support.postgres import fresh_database, postgres_server
 
 SERIES = {
-    "sqlite": "WITH RECURSIVE series(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < {count})",
-    "postgresql": "WITH series AS (SELECT generate_series(1, {count}) AS n)",
+    "sqlite": "WITH RECURSIVE series(n) AS "
+    "(SELECT {first} UNION ALL SELECT n + 1 FROM series WHERE n < {last})",
+    "postgresql": "WITH series AS (SELECT generate_series({first}, {last}) AS n)",
 }
+EACH = 100_000  # plans that are made in one commit: a file's log would grow by all of them
 # How the copy of a row differs from its model: row 1 of each table, and n of the copy.
 KEYS = {
     Plan: {"id": "n + 1"},
@@ -36,20 +38,32 @@ def grow(engine: Engine, count: int) -> None:
     dialect = engine.store.engine.dialect.name
     with engine.store.write() as t:
         t.execute(text("UPDATE message SET shown = wanted"))
-        for model, keys in KEYS.items():
-            columns = [column.name for column in table(model).c if keys.get(column.name, "") is not None]
-            copies = [(keys.get(name) or "{key}").format(key=f'm."{name}"') for name in columns]
-            names = ", ".join(f'"{name}"' for name in columns)
-            rows = f"SELECT {', '.join(copies)} FROM {model.__tablename__} AS m, series"  # noqa: S608 # our own names
-            series = SERIES[dialect].format(count=count)
-            mine = "WHERE m.plan_id = 1" if "plan_id" in columns else ""
-            t.execute(text(f"INSERT INTO {model.__tablename__} ({names}) {series} {rows} {mine}"))
-        if dialect == "postgresql":
+    for first in range(1, count + 1, EACH):
+        copy(engine, SERIES[dialect].format(first=first, last=min(first + EACH - 1, count)))
+    if dialect == "postgresql":
+        with engine.store.write() as t:
             for name in ("plan", "step"):
                 t.execute(text(f"SELECT setval(pg_get_serial_sequence('{name}', 'id'), {count + 1})"))
     if dialect == "postgresql":  # which does so by itself before long; nobody does it on SQLite
         with engine.store.engine.begin() as c:
             c.execute(text("ANALYZE"))
+
+
+def copy(engine: Engine, series: str) -> None:
+    """The first plan as often as the series says, in one commit."""
+    with engine.store.write() as t:
+        for model, keys in KEYS.items():
+            columns = [column.name for column in table(model).c if keys.get(column.name, "") is not None]
+            copies = [(keys.get(name) or "{key}").format(key=f'm."{name}"') for name in columns]
+            names = ", ".join(f'"{name}"' for name in columns)
+            rows = f"SELECT {', '.join(copies)} FROM {model.__tablename__} AS m, series"  # noqa: S608 # our own names
+            one = "m.plan_id = 1" if "plan_id" in columns else f"m.{key_of(columns)} = 1"
+            t.execute(text(f"INSERT INTO {model.__tablename__} ({names}) {series} {rows} WHERE {one}"))
+
+
+def key_of(columns: list[str]) -> str:
+    """By what the first row is known, in a table that names no plan."""
+    return "step_id" if "step_id" in columns else "id"
 
 
 def growth(places: list[str], home: Path, count: int, rounds: int) -> float:

@@ -3,6 +3,8 @@
 import pytest
 
 from bot.given_once import GivenTwice, json_of, yaml_of
+from bot.planner.language.lexicon.vocabulary import FILE
+from bot.planner.runbooks.book import SHIPPED
 
 
 @pytest.mark.parametrize(
@@ -14,8 +16,26 @@ def test_json_with_a_name_given_twice_is_refused(text):
 
 
 @pytest.mark.parametrize("text", ["a: 1\na: 2", "- b: {a: 1, a: 1}", "a: 1\n'a': 2", 'a: 1\n"\\x61": 2'])
-def test_yaml_with_a_name_given_twice_is_refused(text):
+@pytest.mark.parametrize("ours", [False, True])
+def test_yaml_with_a_name_given_twice_is_refused(text, ours):
     with pytest.raises(GivenTwice, match="“a” is given twice"):
+        yaml_of(text, ours=ours)
+
+
+@pytest.mark.parametrize("file", [FILE, *sorted(SHIPPED.glob("*.yml"))], ids=lambda file: file.name)
+def test_what_we_ship_says_the_same_however_it_is_read(file):
+    text = file.read_text(encoding="utf-8")
+
+    assert yaml_of(text, ours=True) == yaml_of(text)
+
+
+def test_words_that_others_take_for_truths_are_words():
+    assert yaml_of("[yes, no, on, off, true]", ours=True) == ["yes", "no", "on", "off", True]
+
+
+@pytest.mark.parametrize("text", ["[" * 300_000, "[" * 300_000 + "]" * 300_000])
+def test_what_others_wrote_ends_no_process_however_deeply_it_is_nested(text):
+    with pytest.raises(RecursionError):
         yaml_of(text)
 
 

@@ -355,6 +355,18 @@ def test_a_bot_imports_nothing_heavy_before_it_is_used() -> None:
     assert heavy & found == set()
 
 
+def test_nobody_looks_for_garbage_among_what_a_bot_has_imported(tmp_path: Path) -> None:
+    asked = "import sys; sys.argv = ['signoff', 'bot']\nfrom bot.__main__ import main\nmain()\nimport gc\n"
+    frozen = "{id(bot.process.run), id(bot.process.live)}.isdisjoint(map(id, gc.get_objects()))"
+    code = f"{asked}import bot.process\nprint(gc.isenabled(), {frozen})"
+    env = environment(tmp_path, SIGNOFF_CONFIG=str(tmp_path / "no.toml"))
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert ran.stdout.split() == ["True", "True"]
+
+
 def test_commands_name_the_extra_that_they_miss(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     forget(monkeypatch, "mcp", "PIL", "cryptography")
 

@@ -101,14 +101,16 @@ def read(paths: Iterable[Path]) -> list[Runbook]:
     known: dict[str, Runbook] = {}
     for path in paths:
         known |= {
-            book.id: book for book in (parse(file.name, _text(file)) for file in sorted(path.glob("*.yml")))
+            book.id: book
+            for file in sorted(path.glob("*.yml"))
+            for book in [parse(file.name, _text(file), ours=path == SHIPPED)]
         }
     return [*known.values()]
 
 
-def parse(name: str, text: str) -> Runbook:
+def parse(name: str, text: str, *, ours: bool = False) -> Runbook:
     try:
-        return Runbook.model_validate(yaml_of(text))
+        return Runbook.model_validate(yaml_of(text, ours=ours))
     except (yaml.YAMLError, ValidationError, GivenTwice, RecursionError) as error:
         raise BadConfig(f"The runbook {name} cannot be used: {_told(error)}") from None
 

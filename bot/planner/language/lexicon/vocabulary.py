@@ -53,7 +53,7 @@ def shipped() -> Vocabulary:
 
 def vocabulary(more: Words) -> Vocabulary:
     """The shipped words, and what an installation adds to its families."""
-    found = yaml_of(FILE.read_text(encoding="utf-8"))
+    found = yaml_of(FILE.read_text(encoding="utf-8"), ours=True)
     for group, families in more.items():
         for head, added in families.items():
             found[group][head] = [*split(found[group].get(head, ())), *added]
