@@ -98,6 +98,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.hot
 	$(BIN)/python -m tests.bench.thinking
 	$(BIN)/python -m tests.bench.share
+	$(BIN)/python -m tests.bench.bytes
 	$(BIN)/python -m tests.bench.backup
 	$(BIN)/python -m tests.bench.ack
 	$(BIN)/python -m tests.bench.storm

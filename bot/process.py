@@ -42,7 +42,7 @@ from bot.slack.socket_mode import refuse_said_twice
 from bot.turns.anchor import Anchor
 from bot.turns.claims import Claims
 from bot.turns.cron_jobs import ringing
-from bot.turns.forgetting import forget_old
+from bot.turns.forgetting import forget_old, tidy
 from bot.turns.loops import paced, seldom, spin
 from bot.turns.one_at_a_time import Shifts
 from bot.turns.rounds import look_after, tend
@@ -73,11 +73,9 @@ NO_MODEL: Thinking = (None, None, None)
 NOWHERE = Home("")  # until Slack has said whose token it is
 # Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
 PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0,
-            "forget": 900.0, "tell": 300.0}  # fmt: skip
-SHARED = {
-    "hear",
-    "think",
-}  # what any number of bots do at once: each thing of it is claimed, and not all of it
+            "forget": 900.0, "tidy": 900.0, "tell": 300.0}  # fmt: skip
+# What any number of bots do at once: each thing of it is claimed, and not all of it.
+SHARED = {"hear", "think"}
 logger = logging.getLogger(__name__)
 
 
@@ -128,6 +126,7 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
         "remind": seldom(lambda: look_after(bot, bot.people.home.url)),
         "anchor": seldom(anchor.drop, config.audit.minutes * 60),
         "forget": seldom(lambda: forget_old(store, config.audit.keep_days), 3600.0),
+        "tidy": seldom(lambda: tidy(store), 600.0),
         "tell": seldom(lambda: tell(bot, heard_by), 2.0),
     }  # fmt: skip
     health = Health(store, pulse, troubles, lambda: [*undone(store), *skewed(machine)])

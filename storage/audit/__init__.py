@@ -1,1 +1,1 @@
-"""The journal for auditors: export, verify, prune. Nothing here writes events of plans."""
+"""The journal for auditors: export, verify, put away, prune. Nothing here writes events of plans."""

@@ -16,9 +16,10 @@ from storage.audit.verify import START, Checkpoint, Heads, check, read_checkpoin
 from storage.config import RELEASE
 from storage.contract.spec import utc
 from storage.database.answering import answering
+from storage.database.packed import AsItLies, Raw, plain
 from storage.database.tables import Event, Plan, System
 from storage.errors import Conflict
-from storage.journal.chain import canonical, event_text
+from storage.journal.chain import ABOVE, canonical, event_text
 from storage.private_files import make_directories, private_opener
 
 PAGE = 2000
@@ -46,14 +47,21 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 def lines(c: Connection, *, since: Heads | None = None, plans: Collection[int] = ()) -> Iterator[bytes]:
     """The events after these heads, of these plans or all; columns are read as they stand."""
     plan_id, seq = cast(col(Event.plan_id), Integer), cast(col(Event.seq), Integer)
-    at, data = cast(col(Event.at), Text), cast(col(Event.data), Text)
+    at, data = cast(col(Event.at), Text), AsItLies(col(Event.data))
     rest = (col(Event.verb), col(Event.actor), data, col(Event.prev), col(Event.hash))
     query = select(plan_id, seq, at, *rest).order_by(plan_id, seq)
     if plans:
         query = query.where(plan_id.in_(plans))
-    for plan, number, *event, digest in c.execute(query, execution_options={"yield_per": PAGE}):
+    last: tuple[int, int, str] = (0, 0, "")
+    for plan, number, *event, prev, digest in c.execute(query, execution_options={"yield_per": PAGE}):
+        if prev == ABOVE and (plan, number - 1) == last[:2]:
+            prev = last[2]
+        last = (plan, number, digest)
         if number > (since or {}).get(plan, START)[0]:
-            yield b'{"hash":"%s","event":%s}\n' % (str(digest).encode(), _text(plan, number, *event))
+            yield b'{"hash":"%s","event":%s}\n' % (
+                str(digest).encode(),
+                _text(plan, number, *event, prev=prev),
+            )
 
 
 def heads(c: Connection) -> Heads:
@@ -145,13 +153,13 @@ def _record(event: Mapping[str, Any], digest: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _text(plan: int, seq: int, at: str, verb: str, actor: str, data: str, prev: str) -> bytes:
+def _text(plan: int, seq: int, at: str, verb: str, actor: str, data: Raw, *, prev: str) -> bytes:
     """The event's text; of one that cannot be said in canonical JSON, a text that cannot have its hash."""
     event: dict[str, Any] = {"plan": plan, "seq": seq, "verb": verb, "actor": actor, "prev": prev}
     try:
         when = datetime.fromisoformat(at)
         when = when if when.tzinfo else when.replace(tzinfo=UTC)
-        return event_text(at=when, data=json.loads(data), **event)
+        return event_text(at=when, data=json.loads(plain(data)), **event)
     except (ValueError, TypeError):
         return json.dumps({**event, "at": at, "data": data}, default=str).encode()
 

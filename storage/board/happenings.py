@@ -1,13 +1,15 @@
 """The journal as pages: newest first, by verb, person, plan, words and time."""
 
+import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, String, cast, func, select
+from sqlalchemy import ColumnElement, Connection, String, case, cast, func, select
 from sqlmodel import col
 
+from storage.database.packed import is_packed
 from storage.database.statements import table
 from storage.database.tables import (
     RARE,
@@ -21,7 +23,7 @@ from storage.database.tables import (
     Step,
     Target,
 )
-from storage.journal.chain import broken_link
+from storage.journal.chain import ABOVE, broken_link
 from storage.journal.places import first_after, first_from
 from storage.memory import Memory
 from storage.settling.frames import CURRENT
@@ -67,12 +69,38 @@ def events(memory: Memory, sought: Sought, limit: int = PAGE + 1) -> list[Happen
     event = table(Event).c
     own = (event.id, event.plan_id.label("plan"), event.seq, event.at, event.verb, event.actor, event.data)
     whose = (func.coalesce(table(Plan).c[name], "").label(name) for name in ("channel", "team"))
-    query = select(*own, event.prev, event.hash, *whose)
-    joined = query.outerjoin(Plan, col(Plan.id) == col(Event.plan_id)).where(*_conditions(sought))
-    with memory.read() as t:
-        within = joined.where(*_place(t.connection, sought))
-        rows = t.execute(within.order_by(col(Event.id).desc()).limit(limit)).all()
-    return [Happening(**dict(row._mapping)) for row in rows]
+    packed = is_packed(event.data).label("packed")
+    query = select(*own, _prev().label("prev"), event.hash, *whose, packed)
+    joined = query.outerjoin(Plan, col(Plan.id) == col(Event.plan_id)).order_by(event.id.desc())
+    found: list[Happening] = []
+    while len(found) < limit:
+        with memory.read() as t:
+            within = joined.where(*_conditions(sought), *_place(t.connection, sought))
+            rows = t.execute(within.limit(limit)).all()
+        made = [(Happening(**without_mark(row)), row.packed) for row in rows]
+        found += [one for one, packed in made if not packed or _says(one, sought.words)]
+        if len(rows) < limit:
+            break
+        sought = replace(sought, before=rows[-1].id)
+    return found[:limit]
+
+
+def without_mark(row: Any) -> dict[str, Any]:
+    return {name: value for name, value in row._mapping.items() if name != "packed"}
+
+
+def _prev() -> ColumnElement[str]:
+    """What was put away does not name the hash of the event before it: that stands in the row before."""
+    event, before = table(Event).c, table(Event).alias()
+    here = (before.c.plan_id == event.plan_id, before.c.seq == event.seq - 1)
+    named = select(before.c.hash).where(*here).correlate(table(Event)).scalar_subquery()
+    return case((event.prev == ABOVE, func.coalesce(named, ABOVE)), else_=event.prev)
+
+
+def _says(one: Happening, words: str) -> bool:
+    """What is packed no database can search."""
+    low = words.lower()
+    return low in json.dumps(one.data).lower() or one.hash.startswith(low)
 
 
 def _conditions(sought: Sought) -> list[ColumnElement[bool]]:
@@ -85,7 +113,7 @@ def _conditions(sought: Sought) -> list[ColumnElement[bool]]:
     found += [col(Event.at) >= sought.since] if sought.since else []
     found += [col(Event.at) < sought.until] if sought.until else []
     if sought.words:
-        said = _like(cast(col(Event.data), String), sought.words)
+        said = _like(cast(col(Event.data), String), sought.words) | is_packed(col(Event.data))
         found.append(said | col(Event.hash).startswith(sought.words.lower(), autoescape=True))
     return found
 
@@ -127,7 +155,10 @@ def attempts(memory: Memory, plan_id: int) -> dict[str, list[Attempt]]:
     with memory.read() as t:
         keys: dict[int, str] = dict(t.execute(steps).all())
         rows = t.rows(Attempt, col(Attempt.step_id).in_([*keys]), order=col(Attempt.number).desc())
+        reports = {step.id: step.report for step in t.rows(Step, col(Step.id).in_([*keys]))}
     for row in rows:
+        if row.report is None and row.outcome == "succeed":
+            row.report = reports[row.step_id]  # it was put away, and its step says the same
         found.setdefault(keys[row.step_id], []).append(row)
     return found
 

@@ -64,6 +64,8 @@ from sqlalchemy.types import Boolean, NullType, TypeDecorator, TypeEngine
 from sqlmodel import SQLModel
 from typing_extensions import TypeVar
 
+from storage.database.packed import Document
+
 Convert = Callable[[Any], Any]
 PLACE = re.compile(r"%(?:%|\((\w+)\)s)")  # in one go: "%%(a)s" is a percent sign and no parameter
 INSERT, VALUES, WHERE = "INSERT INTO ", " VALUES ", " WHERE "  # a subquery's WHERE begins a line
@@ -230,7 +232,7 @@ class Compiled:
         given = [name for name in self.binds if name not in self.fixed]
         self.order = compiled.positiontup or [] if compiled.positional else given
         self.places = [(name, self.convert[name]) for name in self.order]
-        self.documents = {name for name in self.order if isinstance(self.binds[name], JSON)}
+        self.documents = {name for name in self.order if isinstance(self.binds[name], JSON | Document)}
         self.named_places = [
             (name, _document if name in self.documents else convert) for name, convert in self.places
         ]

@@ -9,6 +9,7 @@ from sqlalchemy.types import DateTime, String, Text, TypeDecorator
 from sqlmodel import Field, SQLModel
 
 from storage.contract.states import PlanState, StepState
+from storage.database.packed import Digest, Document, Paper
 
 
 class Moment(TypeDecorator[datetime]):
@@ -38,6 +39,10 @@ class Lines(TypeDecorator[list[str]]):
 
 
 STALE = text("wanted > shown")
+LOOSE = text("away = 0")
+DUE = text("due_at IS NOT NULL")
+AGEING = text("again_at IS NOT NULL")
+UNHANDLED = text("handled_at IS NULL")
 TROUBLE = ("fail", "retry", "lose")  # the events of attempts that did not succeed
 TROUBLED = text("verb IN ('fail', 'retry', 'lose')")
 USUAL = (
@@ -78,6 +83,8 @@ def listed() -> Any:
 class Plan(SQLModel, table=True):
     """One wish and where it stands."""
 
+    __table_args__ = (Index("ix_plan_loose", "id", sqlite_where=LOOSE, postgresql_where=LOOSE),)
+
     id: int = numbered()
     state: PlanState = Field(sa_type=String, index=True)
     version: int = 1  # grows with every move; the card shows one version
@@ -102,6 +109,7 @@ class Plan(SQLModel, table=True):
     behind: list[str] = listed()  # authors besides the requester, from the beginning: whom a machine names
     head: str = ""  # hash of the newest journal event
     events: int = 0
+    away: int = zero()  # 1: it has ended, and its rows were put away; -1: its journal does not hold, so not
     created_at: datetime = moment()
 
 
@@ -112,7 +120,7 @@ class Revision(SQLModel, table=True):
     number: int = Field(primary_key=True)
     parent: int = zero()  # the approved revision whose mandate it was made under; 0 when approved itself
     postpones: int = zero()  # the approved revision that it only moves later, and whose approvals it keeps
-    spec: str = Field(sa_type=Text)
+    spec: str = Field(sa_type=Paper)
     digest: str
     author: str
     note: str = Field(default="", sa_type=Text)
@@ -125,7 +133,9 @@ class Revision(SQLModel, table=True):
     policy: str  # version of the policy that asked
     seconds: float  # estimated duration
     changes: list[str] = Field(sa_type=JSON)  # difference to the revision before, in words
-    demands: str = prose()  # what the rules of policy ask for it, as JSON
+    demands: str = Field(
+        default="", sa_type=Paper, sa_column_kwargs={"server_default": text("''")}
+    )  # what the rules of policy ask for it, as JSON
     lost: list[str] = listed()  # what its changes relied on, and do without since somebody left it out
     lengthy: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})  # for a card
     made_at: datetime = moment()
@@ -209,7 +219,7 @@ class Step(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("plan_id", "revision", "key"),
         Index("ix_step_due", "state", "not_before"),
-        Index("ix_step_due_at", "due_at", "id"),
+        Index("ix_step_due_at", "due_at", "id", sqlite_where=DUE, postgresql_where=DUE),
         Index("ix_step_of_action", "worker", "action", "id"),
         # As `is_(True)` is said to each of them.
         Index(
@@ -249,7 +259,7 @@ class Step(SQLModel, table=True):
     overran: bool = Field(default=False, sa_column_kwargs={"server_default": text("false")})  # its time
     probing: bool = False  # an interrupted attempt waits for its probe
     previous: dict[str, Any] = Field(default_factory=dict, sa_type=JSON)
-    report: dict[str, Any] | None = Field(default=None, sa_type=JSON)
+    report: dict[str, Any] | None = Field(default=None, sa_type=Document)
     started_at: datetime | None = moment(default=None)
     ended_at: datetime | None = moment(default=None)
 
@@ -425,20 +435,24 @@ class Event(SQLModel, table=True):
     at: datetime = moment()
     verb: str
     actor: str
-    data: dict[str, Any] = Field(sa_type=JSON)
-    prev: str
-    hash: str
+    data: dict[str, Any] = Field(sa_type=Document)
+    prev: str  # “^” in one that was put away: the hash of the event in the row before
+    hash: str = Field(sa_type=Digest)
 
 
 class Delivery(SQLModel, table=True):
     """Something Slack delivered: committed before it is acked, handled once."""
+
+    __table_args__ = (
+        Index("ix_delivery_handled_at", "handled_at", sqlite_where=UNHANDLED, postgresql_where=UNHANDLED),
+    )
 
     key: str = Field(primary_key=True)
     id: int = Field(index=True)
     kind: str
     body: dict[str, Any] = Field(sa_type=JSON)
     received_at: datetime = moment()
-    handled_at: datetime | None = moment(default=None, index=True)
+    handled_at: datetime | None = moment(default=None)
 
     @property
     def user(self) -> str:
@@ -527,6 +541,7 @@ class Message(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("key"),
         Index("ix_message_stale", "id", sqlite_where=STALE, postgresql_where=STALE),
+        Index("ix_message_again_at", "again_at", sqlite_where=AGEING, postgresql_where=AGEING),
     )
 
     id: int = numbered()
@@ -545,7 +560,7 @@ class Message(SQLModel, table=True):
     sending: int = 0  # the version a call is under way for; looked up after a crash
     tries: int = 0
     not_before: datetime = moment()
-    again_at: datetime | None = moment(default=None, index=True)  # when it has grown old by itself
+    again_at: datetime | None = moment(default=None)  # when it has grown old by itself
     problem: str = Field(default="", sa_type=Text)
 
 

@@ -12,6 +12,7 @@ from storage.contract.spec import utc
 
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
 EXACT = 2**53 - 1
+ABOVE = "^"  # in the place of a hash: the one of the event before, which lies in the row before
 
 
 def event_text(
@@ -38,14 +39,16 @@ def canonical(value: Any) -> bytes:
 def broken_link(events: Sequence[Any], seq: int = 0, prev: str = "") -> int | None:
     """The seq of the first event that does not follow from the one before, or None when the chain holds.
 
-    They follow event `seq`, whose hash is `prev`; or nothing.
+    They follow event `seq`, whose hash is `prev`; or nothing. One that was put away does not name it again:
+    its own hash covers it all the same.
     """
     for number, event in enumerate(events, start=seq + 1):
         found = event_hash(
             prev=prev, plan=event.plan_id, seq=number, at=event.at, verb=event.verb, actor=event.actor,
             data=event.data,
         )  # fmt: skip
-        if event.seq != number or event.prev != prev or event.hash != found:
+        named = prev if event.prev == ABOVE else event.prev
+        if event.seq != number or named != prev or event.hash != found:
             return number
         prev = event.hash
     return None

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Text, bindparam, cast, select
 
+from storage.database.packed import AsItLies, Raw
 from storage.database.statements import Prepared, table
 from storage.database.tables import Event
 from storage.journal.chain import broken_link
@@ -34,7 +35,7 @@ class Row(NamedTuple):
     prev: str
     hash: str
     time: str
-    body: str
+    body: Raw
 
     @property
     def plain(self) -> "Plain":
@@ -50,11 +51,11 @@ class Plain(NamedTuple):
     prev: str
     hash: str
     time: str
-    body: str
+    body: Raw
 
 
 E = table(Event).c
-TEXTS = (cast(E.at, Text).label("time"), cast(E.data, Text).label("body"))
+TEXTS = (cast(E.at, Text).label("time"), AsItLies(E.data).label("body"))
 MINE = E.plan_id == bindparam("plan")
 LINKED = Prepared(
     select(E.seq, E.verb, E.actor, E.prev, E.hash, *TEXTS)

@@ -4,9 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from datetime import timedelta
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,66 +15,28 @@ from hypothesis import strategies as st
 from storage.__main__ import main, verify
 from storage.audit.export import checkpoint, journal, ocsf
 from storage.audit.retention import prune
-from storage.audit.verify import Verdict, check, read_checkpoint, root
+from storage.audit.verify import read_checkpoint, root
 from storage.config import login
 from storage.database.engine import open_engine
 from storage.errors import Conflict
 from storage.journal.chain import canonical
 from tests.proof.audit import unnoticed
 from tests.support.fakes import (
-    DEPLOY,
     NOW,
     FakeClock,
-    approve,
     ask,
-    plan_spec,
     propose,
-    step,
-    succeed,
     tamper,
     together,
 )
 from tests.support.places import ROOT
+from tests.support.samples.journal import EDITS, busy, finished, judged
 from tests.support.store import Store
 
-EDITS = {
-    "an actor": "UPDATE event SET actor = 'MALLORY' WHERE verb = 'approve'",
-    "a time": "UPDATE event SET at = '2026-11-15 22:59:59.000000' WHERE verb = 'approve'",
-    "a verb": "UPDATE event SET verb = 'reject' WHERE verb = 'approve'",
-    "a verb with quotes": """UPDATE event SET verb = 'a","x":"y' WHERE verb = 'approve'""",
-    "the data": """UPDATE event SET data = '{"digest":"forged"}' WHERE verb = 'approve'""",
-    "data nobody can say": """UPDATE event SET data = '{"n": 12345678901234567890123456}' WHERE seq = 2""",
-    "a hash": "UPDATE event SET hash = 'forged' WHERE seq = 2",
-    "a link": "UPDATE event SET prev = '' WHERE seq = 2",
-    "a place": "UPDATE event SET seq = 99 WHERE seq = 2",
-    "a missing event": "DELETE FROM event WHERE seq = 2",
-    "a missing end": "DELETE FROM event WHERE verb IN ('finish', 'succeed')",
-    "a missing chain": "DELETE FROM event WHERE plan_id = (SELECT max(plan_id) FROM event)",
-    "everything": "DELETE FROM event",
-}
 ODD = {"a time that is none": "UPDATE event SET at = 'noon' WHERE seq = 2",
        "data that is no JSON": "UPDATE event SET data = '{' WHERE seq = 2",
        "data that is no object": "UPDATE event SET data = '[1]' WHERE seq = 2",
        "a number for a word": "UPDATE event SET actor = x'00ff' WHERE seq = 2"}  # fmt: skip
-
-
-def finished(store: Store) -> int:
-    plan_id = propose(store, plan_spec(step("s1", DEPLOY)), expires_at=store.clock() + timedelta(hours=24))
-    approve(store, plan_id)
-    succeed(store, plan_id, "s1")
-    return plan_id
-
-
-def busy(store: Store) -> None:
-    """Two plans that are done, one that waits, and something of the system."""
-    finished(store)
-    finished(store)
-    propose(store)
-    store.stop("everything", reason="smoke", user="CAROL")
-
-
-def judged(store: Store, anchored: Path) -> Verdict:
-    return check(journal(store.engine), read_checkpoint(anchored.read_text().splitlines()).heads)
 
 
 def test_an_untouched_journal_holds_and_what_is_newer_than_the_checkpoint_is_counted(store, tmp_path):

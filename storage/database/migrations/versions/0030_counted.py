@@ -3,8 +3,8 @@
 from alembic import op
 from sqlalchemy import text
 
-revision = "0031"
-down_revision = "0027"
+revision = "0030"
+down_revision = "0029"
 
 
 def upgrade() -> None:
