@@ -74,6 +74,7 @@ class Channel:
         client = WebClient(token=self.slack.bot_token, base_url=self.slack.api_url, retry_handlers=[])
         self.bot, outbox = make_bot(self.store, client, config)
         self.outbox = replace(outbox, steady=lambda: self.clock().timestamp())
+        self.bot.people.steady = self.outbox.steady
         self.app = build(client, self.bot)
 
     def run(self, plans: int) -> Said:
