@@ -16,7 +16,7 @@ from storage.errors import HandledElsewhere
 from storage.memory import Memory
 
 ANSWER = "answer:"  # begins the key of the answer to a delivery
-EACH = 100  # messages to one place in one round of the outbox
+EACH = 160  # messages to one place in one round of the outbox
 LONGEST = timedelta(minutes=10)  # no wait is that long: who waits longer was told so by another clock
 PATIENT = 3  # failures after which a message no longer holds up the rest of its thread
 KNOWN = Prepared(select(col(Message.key).label("value")).where(Among(table(Message).c.key, "keys")))
