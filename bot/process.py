@@ -39,6 +39,8 @@ from bot.slack.app import build
 from bot.slack.meeting import LINE, SlackAway, find_home, meeting
 from bot.slack.outbox import Outbox
 from bot.slack.socket_mode import refuse_said_twice
+from bot.slack.together.lines import Lines
+from bot.slack.together.shared_pace import SharedPace
 from bot.turns.anchor import Anchor
 from bot.turns.claims import Claims
 from bot.turns.cron_jobs import ringing
@@ -74,7 +76,10 @@ NOWHERE = Home("")  # until Slack has said whose token it is
 # Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
 PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0,
             "forget": 900.0, "tell": 300.0}  # fmt: skip
-SHARED = {"hear"}  # what any number of bots do at once: each thing of it is claimed, and not all of it
+SHARED = {
+    "hear",
+    "speak",
+}  # what any number of bots do at once: each thing of it is claimed, and not all of it
 logger = logging.getLogger(__name__)
 
 
@@ -115,7 +120,9 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, lambda *_: stop.set())
     thinker, claims = Thinker(bot, config.model.at_once), Claims(engine, "hear")
-    hearer = Hearer(bot, claims)
+    hearer, speaking = Hearer(bot, claims), Claims(engine, "speak")
+    if engine.dialect.name == "postgresql":
+        outbox = replace(outbox, lines=Lines(store, speaking), pace=SharedPace(store=store))
     work = {
         "hear": hearer.turn, "think": paced(thinker.turn),
         "tend": paced(lambda: tend(bot)),
@@ -129,7 +136,7 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
     }  # fmt: skip
     health = Health(store, pulse, troubles, lambda: [*undone(store), *skewed(machine)])
     with answering(health, HealthSettings()), listening(settings, client, bot, troubles), ringing(bot):
-        shifts = Shifts(engine, work.keys() - SHARED, pulse.is_late, keeps=[claims.keep])
+        shifts = Shifts(engine, work.keys() - SHARED, pulse.is_late, keeps=[claims.keep, speaking.keep])
         with closing(hearer):
             spin(store, work, shifts, pulse, stop, lambda: os._exit(1), settings.orphaned, machine.compare)
     with suppress(Unavailable):

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from http.client import HTTPException
@@ -22,6 +23,7 @@ from bot.slack.pace import Pace
 from bot.slack.plan_messages import PlanMessages
 from bot.slack.posting import Posting
 from bot.slack.thinking import OwnStatus, Thinking
+from bot.slack.together.lines import Lines
 from bot.tickets import Tickets
 from bot.turns.reminders import Groups
 from storage.clock import Drift
@@ -57,6 +59,7 @@ class Outbox:
     tickets: Tickets = field(default_factory=Tickets)  # how the board is entered, where there is one
     shared: Callable[[str], bool] = lambda channel: False  # whether other organisations read a channel
     pace: Pace = field(default_factory=Pace)
+    lines: Lines | None = None  # where other bots speak, too
     status: OwnStatus = field(default_factory=OwnStatus)  # where Slack shows what a planner does
     troubles: Troubles = field(default_factory=Troubles)  # what a monitor is told of Slack
     steady: Callable[[], float] = time.monotonic
@@ -97,7 +100,13 @@ class Outbox:
             return
         if self.drift.set_back(self.store.clock(), self.steady()):
             self.store.hasten()  # its waits were written by a clock that has been put back
-        self._round(self.store.in_line(self.pace.served), cache(self.store.view))
+        if waiting := self.store.in_line(self.pace.served):
+            self.pace.look(self.steady())
+            with self._ours(waiting) as line:
+                self._round(line, cache(self.store.view))
+
+    def _ours(self, waiting: list[Turn]) -> AbstractContextManager[list[Turn]]:
+        return self.lines.taken(waiting) if self.lines else nullcontext(waiting)
 
     def _round(self, line: Sequence[Turn], views: Views) -> None:
         until, waiting = self.steady() + ROUND, [turn.message for turn in line]

@@ -184,6 +184,13 @@ def in_line(memory: Memory, served: Mapping[str, float]) -> list[Turn]:
     return [Turn(one.whose, rows[one.id], one.hurry > 0) for one in found if one.id in rows]
 
 
+def still_stale(memory: Memory, ids: Iterable[int]) -> dict[int, Message]:
+    """Those of these messages that Slack does not show as wanted, as they are now."""
+    stale = (col(Message.id).in_([*ids]), col(Message.wanted) > col(Message.shown))
+    with memory.read() as t:
+        return {row.id: row for row in t.rows(Message, *stale)}
+
+
 def sending(memory: Memory, message: Message) -> None:
     """About to call Slack: after a crash, this row is looked up before it is posted again.
 
