@@ -19,7 +19,7 @@ from bot.slack.asides import Asides
 from bot.slack.folding import FEW, STEPS, along, crowded, ending, held, is_line, letters, reads
 from bot.slack.kinds import PERSONAL, PLAIN, TOLD, bare, barely, calls_to, method
 from bot.slack.mishaps import Mishaps
-from bot.slack.pace import Pace
+from bot.slack.pace import UPDATE, Pace
 from bot.slack.plan_messages import PlanMessages
 from bot.slack.posting import Posting
 from bot.slack.thinking import OwnStatus, Thinking
@@ -195,11 +195,21 @@ class Outbox:
         if self._needless(message, views):
             self.posting.shown(message, "")
             return (message,)
-        if self._waits_for_card(message) or not self.pace.take(method(message), place, now, urged=urged):
+        if self._waits_for_card(message) or not self._room(message, place, urged=urged):
             return ()
         went = self._send(message, [one for one in rest if not self._needless(one, views)], grows=grows)
         self.mishaps.none(message)
         return (message, *went)
+
+    def _room(self, message: Message, place: str, *, urged: bool) -> bool:
+        """Whether there is room for it now; a new card is changed as soon as it is there."""
+        now, new = self.steady(), message.kind == "card" and not message.ts
+        if new and not self.pace.ready(UPDATE, place, now):
+            return False
+        taken = self.pace.take(method(message), place, now, urged=urged)
+        if taken and new:
+            self.pace.take(UPDATE, place, now)
+        return taken
 
     def _send(self, message: Message, rest: Sequence[Message], *, grows: bool) -> Sequence[Message]:
         """What went with it."""

@@ -284,6 +284,19 @@ def test_a_plan_of_three_steps_takes_seven_posts_and_changes(outbox, slate, cloc
     assert lines == [2, 1]
 
 
+def test_that_a_new_card_is_changed_at_once_counts_among_the_changes(outbox, slate, clock):
+    store = outbox.store
+    store.publish(CONTRACTS.values())
+    for number in range(40):
+        plan_id = store.request("deploy", team=TEAM, user="ANN", channel=f"C{number}")
+        store.propose(plan_id, plan_spec(step("s1", BACKUP)), terms(), author="planner")
+        approve(store, plan_id)
+        propose(store)
+    turn(outbox, clock, 60)
+
+    assert [one.method for one in slate.said].count("chat.update") <= 50
+
+
 def test_where_a_channel_takes_one_message_a_second_two_lines_of_a_thread_go_together(outbox, slate, clock):
     store = outbox.store
     plan_id = propose(store, plan_spec(*chain("s0", "s1", "s2")))
