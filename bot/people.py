@@ -49,11 +49,12 @@ class People:
     def __init__(
         self, client: WebClient, home: Home, *, groups: Sequence[str] = (),
         duties: Mapping[str, Callable[[], frozenset[str]]] = MappingProxyType({}), lasts: float = REMEMBER,
+        steady: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self._client, self.home, self._groups, self._lasts = client, home, groups, lasts
         self.duties = duties  # schedules elsewhere, by the id of their group
         self._known: dict[str, tuple[float, Any]] = {}
-        self._lock = Lock()
+        self._lock, self.steady = Lock(), steady
 
     def actor(self, user: str, *, fresh: bool = False) -> Actor:
         """The person as Slack knows them now, barred with the reason if they may do nothing."""
@@ -145,11 +146,11 @@ class People:
         with self._lock:
             at, kept = self._known.get(key, (0.0, None))
         known: T | None = kept  # one key, one kind of answer
-        if known is not None and time.monotonic() - at < lasts(known):
+        if known is not None and self.steady() - at < lasts(known):
             return known
         found = ask()
         with self._lock:
-            self._known[key] = (time.monotonic(), found)
+            self._known[key] = (self.steady(), found)
         return found
 
     def _look_up(self, user: str) -> Actor:

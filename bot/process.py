@@ -39,6 +39,8 @@ from bot.slack.app import build
 from bot.slack.meeting import LINE, SlackAway, find_home, meeting
 from bot.slack.outbox import Outbox
 from bot.slack.socket_mode import refuse_said_twice
+from bot.slack.together.lines import Lines
+from bot.slack.together.shared_pace import SharedPace
 from bot.turns.anchor import Anchor
 from bot.turns.claims import Claims
 from bot.turns.cron_jobs import ringing
@@ -75,7 +77,7 @@ NOWHERE = Home("")  # until Slack has said whose token it is
 PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0,
             "forget": 900.0, "tidy": 900.0, "tell": 300.0}  # fmt: skip
 # What any number of bots do at once: each thing of it is claimed, and not all of it.
-SHARED = {"hear", "think"}
+SHARED = {"hear", "think", "speak"}
 logger = logging.getLogger(__name__)
 
 
@@ -117,6 +119,8 @@ def live(settings: BotSettings, config: SignoffConfig, engine: Engine) -> int:
         signal.signal(number, lambda *_: stop.set())
     claims = {kind: Claims(engine, kind, PATIENCE[kind]) for kind in SHARED}
     hearer, thinker = Hearer(bot, claims["hear"]), Thinker(bot, claims["think"], config.model.at_once)
+    if engine.dialect.name == "postgresql":
+        outbox = replace(outbox, lines=Lines(store, claims["speak"]), pace=SharedPace(store=store))
     work = {
         "hear": hearer.turn, "think": paced(thinker.turn),
         "tend": paced(lambda: tend(bot)),

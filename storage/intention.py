@@ -12,6 +12,7 @@ from storage.exchange import (
     capabilities,
     deliveries,
     outbox,
+    pacing,
     telling,
     thoughts,
     tokens,
@@ -60,6 +61,10 @@ class Intention(Memory):
     forget = outbox.forget
     hasten = outbox.hasten
     in_line = outbox.in_line
+    still_stale = outbox.still_stale
+    paces = pacing.paces
+    pauses = pacing.pauses
+    note_pace = pacing.note_pace
     let_in = outbox.let_in
     note_shown = outbox.note_shown
     open_home = outbox.open_home

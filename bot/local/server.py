@@ -202,6 +202,7 @@ class LocalSlack:
             echo=echo,
             open_link=lambda: f"ws://127.0.0.1:{self.port}/link/?ticket={courier.socket.ticket()}",
             own_status=self._own_status,
+            clock=self._clock,
         )
 
 

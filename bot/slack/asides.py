@@ -1,7 +1,7 @@
 """What stands in no plan's thread: answers to one person, home tabs, reactions, notices to a channel."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -10,6 +10,7 @@ from bot.cards.card import editing
 from bot.cards.clarify_form import choices, own_choices, questions
 from bot.cards.thread import notice
 from bot.planner.runbooks.questions import Form
+from bot.slack.folding import folded
 from bot.slack.kinds import PERSONAL, said_alone
 from bot.slack.posting import Posting
 from bot.tickets import Tickets
@@ -29,20 +30,29 @@ class Asides:
     home: Callable[[str, str], Block] | None = None  # (person, their direct messages) → the home tab
     tickets: Tickets = field(default_factory=Tickets)  # how the board is entered, where there is one
 
-    def send(self, message: Message) -> None:
+    def send(self, message: Message, rest: Sequence[Message] = ()) -> Sequence[Message]:
+        """What went with it, of what else one person is told directly."""
+        if message.kind == "tell":
+            return self._tell([message, *rest])
         if message.kind in PERSONAL:
             self._personal(message)
         else:
             self._plainly(message)
+        return ()
+
+    def _tell(self, messages: Sequence[Message]) -> Sequence[Message]:
+        fit, text, blocks = folded([f"{one.text}\n" for one in messages])
+        if fit == 1:
+            text, blocks = messages[0].text, [section(messages[0].text)]
+        room, also = self.posting.room(messages[0].user), messages[1:fit]
+        self.posting.post(messages[0], "", text, blocks, channel=room, also=also)
+        return also
 
     def _personal(self, message: Message) -> None:
         if message.kind == "home":
             self._home(message)
         elif message.kind == "enter":
             self._let_in(message)
-        elif message.kind == "tell":
-            room = self.posting.room(message.user)
-            self.posting.post(message, "", message.text, [section(message.text)], channel=room)
         elif message.channel.startswith("D"):  # private already; and unlike a whisper it stays
             self.posting.post(message, "", said_alone(message), self._answer(message))
         else:

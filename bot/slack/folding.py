@@ -1,6 +1,7 @@
 """When many lines of one thread wait, they go as one message; reads in one that grows. Pure."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 
 from bot.cards.blocks import Block, section
 from bot.slack.kinds import BARELY
@@ -10,24 +11,47 @@ from storage.database.tables import Message
 STEPS = 12  # of a plan; of more, what only looked is told in one message that grows
 BUSY = 20  # messages that wait for a channel; behind more, too
 FEW = 3  # lines that are said one by one though somebody waits for what comes behind them
-MOST = 100
+MOST = 150
+SOON = timedelta(seconds=2)  # what was only looked up waits so long for the line that comes next
 ROOM = 9_000  # characters of one message; what one of its sections takes; and its words, when it is changed
 SECTION = 2_900
 WORDS = 3_000
 
 
-def along(first: Message, waiting: Sequence[Message], *, tight: bool) -> list[Message]:
-    """The lines that go with this one, since somebody is asked, or waits for the end, behind all of them.
-
-    `tight`: what is said one by one now would keep the whole channel waiting, a second for each.
-    """
-    thread = sorted((m for m in waiting if _says(m, first)), key=lambda m: m.id) if is_line(first) else []
+def along(first: Message, waiting: Sequence[Message], *, few: int = FEW) -> list[Message]:
+    """The lines that go with this one, where there are so many: they come at the same moment anyway."""
     rest: list[Message] = []
-    for one in thread:
+    for one in behind(first, waiting) if is_line(first) else ():
         if not is_line(one) or one.sending or len(rest) == MOST - 1:
             break
         rest.append(one)
-    return rest if tight or len(rest) >= FEW else []
+    return rest if len(rest) >= few else []
+
+
+def ending(first: Message, waiting: Sequence[Message]) -> tuple[list[Message], Message] | None:
+    """The last lines of a thread and its summary, where they wait together: they go as one message."""
+    if not is_line(first) or first.sending:
+        return None
+    lines = [first, *along(first, waiting, few=0)]
+    last = next((one for one in behind(first, waiting) if one.id > lines[-1].id), None)
+    return (lines, last) if last and last.kind == "summary" and not (last.ts or _odd(last)) else None
+
+
+def held(message: Message, waiting: Sequence[Message], now: datetime) -> bool:
+    """Whether what was only looked up a moment ago can wait: most likely something is said at once."""
+    return not message.tries and now < message.not_before + SOON and not behind(message, waiting)
+
+
+def behind(first: Message, waiting: Sequence[Message]) -> list[Message]:
+    """What else its thread is to be told, in its order."""
+    return sorted((m for m in waiting if _says(m, first) and m.kind != "card"), key=lambda m: m.id)
+
+
+def letters(first: Message, waiting: Sequence[Message]) -> list[Message]:
+    """What else one person is to be told directly, and was not tried yet: a flood comes as few messages."""
+    alike = (m for m in waiting if (m.kind, m.user) == (first.kind, first.user) and m.id != first.id)
+    fresh = [m for m in alike if not (m.ts or m.tries or m.sending)]
+    return sorted(fresh, key=lambda m: m.id)[: MOST - 1] if first.kind == "tell" and not first.tries else []
 
 
 def reads(first: Message, waiting: Sequence[Message], read: Callable[[Message], bool]) -> list[Message]:
@@ -63,5 +87,10 @@ def _says(message: Message, first: Message) -> bool:
 
 def is_line(message: Message) -> bool:
     """Whether it only tells that a step is done: no question, nothing shown already or refused as drawn."""
+    return message.kind == "outcome" and not (message.urgent or message.ts or _odd(message))
+
+
+def _odd(message: Message) -> bool:
+    """Whether Slack has refused it as it was drawn, or it cannot be drawn."""
     odd = message.problem.startswith(BARELY) or message.problem in UNUSABLE
-    return message.kind == "outcome" and not (message.urgent or message.ts or (message.tries and odd))
+    return bool(message.tries) and odd

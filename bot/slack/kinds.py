@@ -42,6 +42,12 @@ def bare(message: Message) -> str:
     )
 
 
+def calls_to(message: Message) -> int:
+    """The plan whose decision this asks one person for; 0 for every other message."""
+    what, _, more = message.key.partition(":")
+    return int(more.partition(":")[0]) if message.kind == "tell" and what in {"waits", "half", "late"} else 0
+
+
 def said_alone(message: Message) -> str:
     """The words of an answer to one person."""
     return str(json.loads(message.text)["text"]) if message.kind == "choose" else message.text

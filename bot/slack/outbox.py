@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from http.client import HTTPException
@@ -15,19 +16,21 @@ from bot.cards.blocks import Block, section
 from bot.cards.thread import needless
 from bot.people import Unidentified
 from bot.slack.asides import Asides
-from bot.slack.folding import STEPS, along, crowded, is_line, reads
-from bot.slack.kinds import PERSONAL, PLAIN, TOLD, bare, barely, method
+from bot.slack.folding import FEW, STEPS, along, crowded, ending, held, is_line, letters, reads
+from bot.slack.kinds import PERSONAL, PLAIN, TOLD, bare, barely, calls_to, method
 from bot.slack.mishaps import Mishaps
-from bot.slack.pace import Pace
+from bot.slack.pace import UPDATE, Pace
 from bot.slack.plan_messages import PlanMessages
 from bot.slack.posting import Posting
 from bot.slack.thinking import OwnStatus, Thinking
+from bot.slack.together.lines import Lines
 from bot.tickets import Tickets
 from bot.turns.reminders import Groups
 from storage.clock import Drift
 from storage.contract.states import PlanState
 from storage.database.tables import Message
 from storage.errors import HandledElsewhere, Unavailable
+from storage.exchange.outbox import Turn
 from storage.exchange.thoughts import KIND
 from storage.intention import Intention
 from storage.monitoring.troubles import Troubles
@@ -56,6 +59,7 @@ class Outbox:
     tickets: Tickets = field(default_factory=Tickets)  # how the board is entered, where there is one
     shared: Callable[[str], bool] = lambda channel: False  # whether other organisations read a channel
     pace: Pace = field(default_factory=Pace)
+    lines: Lines | None = None  # where other bots speak, too
     status: OwnStatus = field(default_factory=OwnStatus)  # where Slack shows what a planner does
     troubles: Troubles = field(default_factory=Troubles)  # what a monitor is told of Slack
     steady: Callable[[], float] = time.monotonic
@@ -96,7 +100,15 @@ class Outbox:
             return
         if self.drift.set_back(self.store.clock(), self.steady()):
             self.store.hasten()  # its waits were written by a clock that has been put back
-        line, views = self.store.in_line(self.pace.served), cache(self.store.view)
+        if waiting := self.store.in_line(self.pace.served):
+            self.pace.look(self.steady())
+            with self._ours(waiting) as line:
+                self._round(line, cache(self.store.view))
+
+    def _ours(self, waiting: list[Turn]) -> AbstractContextManager[list[Turn]]:
+        return self.lines.taken(waiting) if self.lines else nullcontext(waiting)
+
+    def _round(self, line: Sequence[Turn], views: Views) -> None:
         until, waiting = self.steady() + ROUND, [turn.message for turn in line]
         done, late = set[int](), set[int]()
         for whose, message, urged in line:
@@ -115,15 +127,34 @@ class Outbox:
     ) -> Sequence[Message]:
         """What is out of the way now: this, what went with it, or nothing."""
         if not self._grows(message, waiting, views):
-            tight = self.pace.tight(message.channel, self.steady())
-            return self._say(message, along(message, waiting, tight=tight) if urged or tight else (), views)
+            return self._take_line(message, waiting, views, urged=urged)
         rest = reads(message, waiting, lambda one: self._read(one, views))
         if self.plans.calm(message.plan_id):
             return (
                 message,
                 *rest,
             )  # in this round: they join a message above, so that nothing waits for them
-        return self._say(self.plans.joining(message), rest, views, grows=True)
+        return self._say(self.plans.joining(message), rest, views, urged=urged, grows=True)
+
+    def _take_line(
+        self, message: Message, waiting: Sequence[Message], views: Views, *, urged: bool
+    ) -> Sequence[Message]:
+        """Lines that wait together go together, where somebody would wait for each of them else."""
+        place = message.channel or message.user
+        if not self.pace.ready(method(message), place, self.steady(), urged=urged):
+            return ()
+        if end := ending(message, waiting):
+            lines, summary = end
+            return self._say(summary, lines, views, urged=urged)
+        looked = is_line(message) and self._read(message, views)
+        going = looked and views(message.plan_id).state == PlanState.approved
+        if going and held(message, waiting, self.store.clock()):
+            return (message,)  # in this round: nothing is behind it
+        tight = self.pace.tight(place, self.steady())
+        if message.kind == "tell":
+            return self._say(message, letters(message, waiting) if tight else (), views, urged=urged)
+        rest = along(message, waiting, few=1 if tight or looked else FEW) if urged or tight or looked else ()
+        return self._say(message, rest, views, urged=urged)
 
     def _grows(self, message: Message, waiting: Sequence[Message], views: Views) -> bool:
         """Whether it tells of a look-up that goes into the thread's growing message."""
@@ -136,10 +167,10 @@ class Outbox:
         return view.has(message.step) and not view.step(message.step).changes
 
     def _say(
-        self, message: Message, rest: Sequence[Message], views: Views, *, grows: bool = False
+        self, message: Message, rest: Sequence[Message], views: Views, *, urged: bool, grows: bool = False
     ) -> Sequence[Message]:
         try:
-            said = self._said(message, rest, views, grows=grows)
+            said = self._said(message, rest, views, urged=urged, grows=grows)
         except SlackApiError as error:
             self.mishaps.refused(message, error)
         except Unidentified as error:
@@ -156,20 +187,29 @@ class Outbox:
         return ()
 
     def _said(
-        self, message: Message, rest: Sequence[Message], views: Views, *, grows: bool
+        self, message: Message, rest: Sequence[Message], views: Views, *, urged: bool, grows: bool
     ) -> Sequence[Message]:
         place, now = message.channel or message.user, self.steady()
-        if not self.pace.ready(method(message), place, now):
+        if not self.pace.ready(method(message), place, now, urged=urged):
             return ()
         if self._needless(message, views):
             self.posting.shown(message, "")
             return (message,)
-        if self._waits_for_card(message):
+        if self._waits_for_card(message) or not self._room(message, place, urged=urged):
             return ()
-        self.pace.sent(method(message), place, now)
         went = self._send(message, [one for one in rest if not self._needless(one, views)], grows=grows)
         self.mishaps.none(message)
         return (message, *went)
+
+    def _room(self, message: Message, place: str, *, urged: bool) -> bool:
+        """Whether there is room for it now; a new card is changed as soon as it is there."""
+        now, new = self.steady(), message.kind == "card" and not message.ts
+        if new and not self.pace.ready(UPDATE, place, now):
+            return False
+        taken = self.pace.take(method(message), place, now, urged=urged)
+        if taken and new:
+            self.pace.take(UPDATE, place, now)
+        return taken
 
     def _send(self, message: Message, rest: Sequence[Message], *, grows: bool) -> Sequence[Message]:
         """What went with it."""
@@ -180,7 +220,7 @@ class Outbox:
         elif message.kind == KIND:
             self.thinking.send(message)
         elif message.kind in PERSONAL | PLAIN:
-            self.asides.send(message)
+            return self.asides.send(message, rest)
         else:
             return self.plans.send(message, rest, grows=grows)
         return ()
@@ -227,6 +267,9 @@ class Outbox:
 
     def _needless(self, message: Message, views: Views) -> bool:
         """What need not be said takes nobody's turn."""
+        if wants := calls_to(message):
+            view = views(wants)  # they, or somebody, may have decided meanwhile
+            return view.state != PlanState.proposed or message.user in view.approved_by
         if not message.plan_id or message.ts or message.kind in PERSONAL | PLAIN:
             return False
         view = views(message.plan_id)

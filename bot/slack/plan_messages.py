@@ -55,6 +55,8 @@ class PlanMessages:
             return ()
         if grows:
             return self._grow([message, *rest], view)
+        if message.kind == "summary":
+            return self._summary(message, rest, view)
         if rest:
             return self._lines([message, *rest], view)
         drawing = {"card": self._card, "file": self._file, "call": self._call, "over": self._over}
@@ -125,7 +127,20 @@ class PlanMessages:
             call(self.store, self.groups, self.store.view(view.id), self.site)
         self.store.redraw_homes({view.requester, *view.approvers, *view.approved_by})
 
-    def _thread(self, message: Message, view: PlanView) -> None:
+    def _summary(self, message: Message, rest: Sequence[Message], view: PlanView) -> Sequence[Message]:
+        """The end, below the last lines where these waited with it, or stand in its message already."""
+        there = [one for one in self.store.lines(view.id) if message.ts and one.ts == message.ts]
+        lines = [self._line(one, view) for one in (*there, *rest)]
+        fit, text, blocks = folded(lines) if lines else (0, "", [])
+        if rest and fit < len(lines):  # the end follows in a message of its own
+            return self._lines(rest, view)
+        self._thread(message, view, (text, blocks), also=rest)
+        return rest
+
+    def _thread(
+        self, message: Message, view: PlanView, above: tuple[str, list[Block]] = ("", []),
+        also: Sequence[Message] = (),
+    ) -> None:  # fmt: skip
         event = self.store.event(message.plan_id, message.seq)
         for key, path in attachments(message.kind, view, event):
             self.store.attach(key, plan_id=view.id, channel=message.channel, text=path)
@@ -137,8 +152,9 @@ class PlanMessages:
         )  # fmt: skip
         if simply(message):  # the words alone, and the buttons
             blocks = [section(text), *(block for block in blocks if block["type"] == "actions")]
+        text, blocks = f"{text}\n{latest(above[0])}" if above[0] else text, [*above[1], *blocks]
         asks = message.kind in ASKING and any(block["type"] == "actions" for block in blocks)
-        self.posting.post(message, view.thread or view.card, text, blocks, loud=asks)
+        self.posting.post(message, view.thread or view.card, text, blocks, also=also, loud=asks)
 
     def _lines(self, messages: Sequence[Message], view: PlanView) -> Sequence[Message]:
         """Several lines of a thread in one message; those that went with the first."""

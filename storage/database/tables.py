@@ -535,6 +535,14 @@ class Telling(SQLModel, table=True):
     problem: str = prose()
 
 
+class Pace(SQLModel, table=True):
+    """How fast Slack is spoken to by all bots together: a bucket, or a pause after a refusal."""
+
+    name: str = Field(primary_key=True)
+    version: int  # who changes it has seen the one before
+    facts: str = Field(sa_type=Text)
+
+
 class Message(SQLModel, table=True):
     """The outbox: something Slack shall show. Stale while `wanted` is ahead of `shown`."""
 

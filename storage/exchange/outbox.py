@@ -16,7 +16,7 @@ from storage.errors import HandledElsewhere
 from storage.memory import Memory
 
 ANSWER = "answer:"  # begins the key of the answer to a delivery
-EACH = 100  # messages to one place in one round of the outbox
+EACH = 160  # messages to one place in one round of the outbox
 LONGEST = timedelta(minutes=10)  # no wait is that long: who waits longer was told so by another clock
 PATIENT = 3  # failures after which a message no longer holds up the rest of its thread
 KNOWN = Prepared(select(col(Message.key).label("value")).where(Among(table(Message).c.key, "keys")))
@@ -182,6 +182,13 @@ def in_line(memory: Memory, served: Mapping[str, float]) -> list[Turn]:
         rows = {row.id: row for row in t.rows(Message, col(Message.id).in_([one.id for one in found]))}
     found.sort(key=lambda one: (-one.hurry, one.turn, served.get(one.whose, 0.0), one.id))
     return [Turn(one.whose, rows[one.id], one.hurry > 0) for one in found if one.id in rows]
+
+
+def still_stale(memory: Memory, ids: Iterable[int]) -> dict[int, Message]:
+    """Those of these messages that Slack does not show as wanted, as they are now."""
+    stale = (col(Message.id).in_([*ids]), col(Message.wanted) > col(Message.shown))
+    with memory.read() as t:
+        return {row.id: row for row in t.rows(Message, *stale)}
 
 
 def sending(memory: Memory, message: Message) -> None:

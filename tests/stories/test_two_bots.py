@@ -15,12 +15,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from sqlmodel import col
 
 from bot.cli.supervise import Child
 from bot.local.server import LocalSlack
 from bot.local.shapes import Channel, Member
 from storage.clock import wall
 from storage.database.engine import migrate, open_engine
+from storage.database.tables import Message
 from tests.proof.deliveries import CONFIG, WISH
 from tests.support.fake_model import GOOD, KEY, FakeModel, Reply, says
 from tests.support.fakes import real_contracts, verbs
@@ -36,8 +38,8 @@ STEAL = """INSERT INTO lease (name, owner, fence, until)
            VALUES ('hear: person U0ANN', 'test', 1, now() + interval '1 hour')"""
 # What a bot says that hears in vain: it was refused, somebody was faster, or its connection is gone.
 LATE = re.compile(
-    r"Another bot does “hear: [^”]+” by now|was handled by another bot|nothing is handled now: The database"
-    r"|(hear|delivery \S+) waits: The database"
+    r"Another bot does “(hear|think|speak): [^”]+” by now|was handled by another bot"
+    r"|nothing is handled now: The database|(hear|delivery \S+) waits: The database"
 )
 BLOCKED = """SELECT count(*) FROM pg_stat_activity
              WHERE wait_event_type = 'Lock' AND query ILIKE 'insert into plan%'"""
@@ -320,3 +322,47 @@ def test_a_bot_that_slept_over_a_thought_has_it_taken_over_and_writes_nothing_mo
 
 def states(store: Store) -> dict[int, str]:
     return {view.id: str(view.state) for view in store.recent(50)}
+
+
+# PostgreSQL: a bot stands still in the middle of sending
+
+
+def half_sent(store: Store) -> bool:
+    """Whether somebody is about to say something, or has said it and not noted it yet."""
+    with store.read() as t:
+        return bool(t.rows(Message, col(Message.sending) > 0, col(Message.shown) == 0))
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("ends", [signal.SIGSTOP, signal.SIGKILL])
+def test_a_bot_that_is_stopped_in_the_middle_of_sending_leaves_its_lines_to_the_other(
+    tmp_path: Path, slack: LocalSlack, ends: signal.Signals
+) -> None:
+    workspace = slack.client(patience=60.0)
+    ann = workspace.person("U0ANN")
+    with ExitStack() as stack:
+        server = stack.enter_context(postgres_server(tmp_path))
+        url = fresh_database(server)
+        store = stack.enter_context(opened(url))
+        first = stack.enter_context(bot(tmp_path, slack, url, "first"))
+        workspace.wait_for_bot()
+        workspace.fault(slow_api=1, method="chat.postMessage", delay=3)
+        for wish in WISHES:
+            assert ann.says(f"/plan {wish}", channel="C0").acked
+        until(lambda: half_sent(store), "the bot to be in the middle of a call")
+        assert first.process
+        os.kill(first.process.pid, ends)
+        stack.enter_context(bot(tmp_path, slack, url, "second"))
+        until(lambda: len(cards(store)) == len(WISHES), "the second bot to say the rest", 150.0)
+        os.kill(first.process.pid, signal.SIGCONT if ends == signal.SIGSTOP else 0)
+        until(lambda: ends == signal.SIGKILL or LATE.search(log(first)), "the first to find that it is late")
+
+        assert Counter(asked(store)) == Counter(WISHES)
+        said = [one for one in workspace.messages("C0") if "metadata" in one]
+        keys = Counter(one["metadata"]["event_payload"]["key"] for one in said)
+        assert [*keys.values()] == [1] * len(WISHES)
+        assert {one["ts"] for one in said} == cards(store)
+
+
+def cards(store: Store) -> set[str]:
+    return {view.card for view in store.recent(50) if view.card}

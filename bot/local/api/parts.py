@@ -1,6 +1,7 @@
 """What the Web API's methods work with, and how their arguments are read."""
 
 import json
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,7 @@ class Parts:
     echo: Callable[[Channel, Json], None]
     open_link: Callable[[], str]
     own_status: bool = True  # whether apps can say under a thread what they do
+    clock: Callable[[], float] = time.time
 
 
 Method = Callable[[Parts, Json], Json]

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections import deque
 from pathlib import Path
 from urllib.parse import quote
@@ -28,7 +27,7 @@ class SlackRoutes:
         self._api = WebApi(parts)
         self._files = parts.files
         self._faults = parts.faults
-        self._rates = parts.rates
+        self._rates, self._clock = parts.rates, parts.clock
         self._hooks = hooks
         self._bot_token = bot_token
         self._app_token = app_token
@@ -90,7 +89,7 @@ class SlackRoutes:
     def _note(self, method: str, given: Json, response: web.Response) -> None:
         channel = given.get("channel") or given.get("channel_id") or ""
         answer = json.loads(response.text) if response.text and response.status == 200 else {}
-        call = {"method": method, "at": time.time(), "channel": channel, "status": response.status}
+        call = {"method": method, "at": self._clock(), "channel": channel, "status": response.status}
         self.calls.append(call | {"error": answer.get("error", ""), "ts": answer.get("ts", "")})
 
     def _refuse_token(self, method: str, token: str) -> str:

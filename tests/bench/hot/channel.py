@@ -8,6 +8,7 @@ import os
 import sys
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from slack_sdk import WebClient
@@ -36,6 +37,7 @@ from workers.registry import load
 ROUND = 0.25  # seconds between two rounds of everything
 SAID = {"chat.postMessage", "chat.update"}
 LONGEST = 20 * 60.0
+AGAIN = timedelta(seconds=10)  # Slack may not say who reads a channel; then a person clicks once more
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class Channel:
     home: Path
     slack: LocalSlack
     clock: FakeClock
-    clicked: set[int] = field(default_factory=set)
+    clicked: dict[int, datetime] = field(default_factory=dict)
     wanted: int = 0
 
     def __post_init__(self) -> None:
@@ -74,6 +76,7 @@ class Channel:
         client = WebClient(token=self.slack.bot_token, base_url=self.slack.api_url, retry_handlers=[])
         self.bot, outbox = make_bot(self.store, client, config)
         self.outbox = replace(outbox, steady=lambda: self.clock().timestamp())
+        self.bot.people.steady = self.outbox.steady
         self.app = build(client, self.bot)
 
     def run(self, plans: int) -> Said:
@@ -114,9 +117,10 @@ class Channel:
         tend(self.bot)
         think(self.bot)
         self.outbox.speak()
-        for plan in self.store.open_plans() if len(self.clicked) < self.wanted else ():
-            if plan.state == "proposed" and plan.card and plan.id not in self.clicked:
-                self.clicked.add(plan.id)
+        for plan in self.store.open_plans():
+            last, now = self.clicked.get(plan.id), self.clock()
+            if plan.state == "proposed" and plan.card and (last is None or now - last > AGAIN):
+                self.clicked[plan.id] = now
                 bob.clicks(bob.button("approve", message=plan.card))
         work(self.attempts)
         self.clock.advance(ROUND)

@@ -476,7 +476,7 @@ def test_a_home_tab_that_was_opened_follows_its_plans_without_hurry(outbox, work
 
 def test_a_person_is_told_once_in_their_direct_messages(outbox, workspace):
     for _ in range(2):
-        outbox.store.tell("waits:1:1:U0BOB", user="U0BOB", text="Plan 1 waits for you.")
+        outbox.store.tell("mute:1:U0BOB", user="U0BOB", text="Plan 1 waits for you.")
         outbox.speak()
 
     found = [body for body in workspace.state()["messages"] if body["channel"] == "D0BOB"]
@@ -801,7 +801,7 @@ def test_a_revision_is_told_only_to_those_whose_approval_it_costs(outbox, worksp
 
 
 def test_those_who_can_approve_hear_when_there_is_something_to_press_and_a_crowd_in_the_thread(
-    outbox, workspace
+    outbox, workspace, clock
 ):
     crowd = [f"U{number}" for number in range(6)]
     caller = replace(outbox, groups=Everybody(S0DBA=crowd), site="https://lab.slack.com/")
@@ -814,6 +814,7 @@ def test_those_who_can_approve_hear_when_there_is_something_to_press_and_a_crowd
     (wanted,) = store.previews_wanted([("ops", "deploy")])
     store.show(wanted, "moves 2 pods", "x", actor="w1")
     caller.speak()
+    clock.advance(2)
     caller.speak()
 
     card, called = (

@@ -1,5 +1,6 @@
 """Who goes first: questions, decisions and ends, then what only tells how it goes; nobody by flooding."""
 
+from collections import Counter
 from datetime import timedelta
 
 import pytest
@@ -206,9 +207,9 @@ def test_lines_that_pile_up_in_a_thread_go_as_one_message_and_each_once(outbox, 
     assert store.unsent() == []
 
 
-def test_two_lines_go_one_by_one(outbox, slate, clock):
+def test_two_lines_of_changes_go_one_by_one(outbox, slate, clock):
     store = outbox.store
-    plan_id = propose(store, plan_spec(*chain("s0", "s1", "s2")))
+    plan_id = propose(store, plan_spec(*chain("s0", "s1", "s2", made=DEPLOY)))
     approve(store, plan_id)
     turn(outbox, clock, 5)
     succeed(store, plan_id, "s0")
@@ -216,6 +217,84 @@ def test_two_lines_go_one_by_one(outbox, slate, clock):
     turn(outbox, clock, 5)
 
     assert [one.text.count("it is done") for one in slate.said if one.key.startswith("outcome")] == [1, 1]
+
+
+def test_a_look_up_goes_with_the_line_that_follows_and_alone_where_none_does(outbox, slate, clock):
+    store = outbox.store
+    plan_id = propose(
+        store,
+        plan_spec(
+            *chain("s0", "s1"), step("s2", DEPLOY, depends_on=("s1",)), step("s3", DEPLOY, depends_on=("s2",))
+        ),
+    )
+    approve(store, plan_id)
+    turn(outbox, clock, 5)
+    succeed(store, plan_id, "s0")
+    turn(outbox, clock, 1.9)
+    early = [one for one in slate.said if one.key.startswith("outcome")]
+    turn(outbox, clock, 3)
+    succeed(store, plan_id, "s1")
+    turn(outbox, clock, 1)
+    succeed(store, plan_id, "s2")
+    turn(outbox, clock, 0.2)
+
+    assert early == []
+    assert [one.text.count("it is done") for one in slate.said if one.key.startswith("outcome")] == [1, 2]
+
+
+def test_the_last_lines_go_with_the_end_in_one_message_that_stays_whole(outbox, slate, clock):
+    store = outbox.store
+    plan_id = propose(store, plan_spec(*chain("s0", "s1", made=DEPLOY)))
+    approve(store, plan_id)
+    turn(outbox, clock, 5)
+    succeed(store, plan_id, "s0")
+    succeed(store, plan_id, "s1")
+    turn(outbox, clock, 5)
+    (summary,) = messages(store, "summary")
+    with store.write() as t:
+        t.connection.exec_driver_sql("UPDATE message SET shown = 0 WHERE kind = 'summary'")
+    turn(outbox, clock, 5)
+    said = [one for one in slate.said if one.key == summary.key or one.method == "chat.update"]
+
+    assert [one.key for one in slate.said if one.key.startswith("outcome")] == []
+    assert [one.ts for one in messages(store, "outcome")] == [summary.ts] * 2
+    assert [one.text.count("it is done") for one in (said[-1], next(s for s in said if s.key))] == [2, 2]
+
+
+def test_a_plan_of_three_steps_takes_seven_posts_and_changes(outbox, slate, clock):
+    """From the wish to the end; that they are no more than that is what this test is for."""
+    store = outbox.store
+    plan_id = propose(
+        store, plan_spec(*chain("s0"), *(step(f"s{n}", DEPLOY, depends_on=(f"s{n - 1}",)) for n in (1, 2)))
+    )
+    turn(outbox, clock, 2)
+    approve(store, plan_id)
+    turn(outbox, clock, 0.5)
+    for name in ("s0", "s1", "s2"):
+        succeed(store, plan_id, name)
+        turn(outbox, clock, 0.5)
+    turn(outbox, clock, 20)
+    made = [one.method for one in slate.said if one.channel == "C1" and "chat." in one.method]
+
+    lines = [one.text.count("it is done") for one in slate.said if one.key[:7] in {"outcome", "summary"}]
+
+    assert store.view(plan_id).outcome == "succeeded"
+    assert store.unsent() == []
+    assert Counter(made) == {"chat.postMessage": 4, "chat.update": 3}
+    assert lines == [2, 1]
+
+
+def test_that_a_new_card_is_changed_at_once_counts_among_the_changes(outbox, slate, clock):
+    store = outbox.store
+    store.publish(CONTRACTS.values())
+    for number in range(40):
+        plan_id = store.request("deploy", team=TEAM, user="ANN", channel=f"C{number}")
+        store.propose(plan_id, plan_spec(step("s1", BACKUP)), terms(), author="planner")
+        approve(store, plan_id)
+        propose(store)
+    turn(outbox, clock, 60)
+
+    assert [one.method for one in slate.said].count("chat.update") <= 50
 
 
 def test_where_a_channel_takes_one_message_a_second_two_lines_of_a_thread_go_together(outbox, slate, clock):
@@ -256,7 +335,7 @@ def test_a_clock_that_is_put_back_silences_nobody(lite, clock, slate, back):
     clock.now -= back
     lite.fail(taken, bad(), actor="w1")
     lite.say("after", channel="C1", text="no")
-    for _ in range(15):
+    for _ in range(20):
         second()
 
     assert [one.key for one in slate.said if one.key in {"after", f"outcome:{plan_id}:7"}]

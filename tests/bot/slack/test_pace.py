@@ -2,21 +2,53 @@
 
 from itertools import pairwise
 
+import pytest
+
 from bot.slack.pace import BURST, EVERY, LONGEST, POST, UPDATE, UPDATES, Pace
 
 
-def test_posts_come_in_a_burst_and_then_one_a_second_for_each_channel():
-    pace, sent, now = Pace(), [], [0.0]
-    for second in range(20):
-        for _ in range(5):
-            if pace.ready(POST, "C1", now[0]):
-                pace.sent(POST, "C1", now[0])
-                sent.append(second)
-        now[0] += EVERY + 0.001
+def go(pace: Pace, seconds: float, *, urged: bool, each: float = 0.1) -> list[float]:
+    """When a channel took something, of as much as could be."""
+    sent = []
+    for number in range(round(seconds / each)):
+        while pace.ready(POST, "C1", now := number * each, urged=urged):
+            pace.sent(POST, "C1", now)
+            sent.append(now)
+    return sent
 
-    assert sent[:BURST] == [0] * 5 + [1] * 3
-    assert sent[BURST:] == [*range(1, 20)][: len(sent) - BURST]
-    assert pace.ready(POST, "C2", now[0])
+
+def test_what_people_wait_for_comes_in_a_burst_and_then_one_a_second_for_each_channel():
+    pace = Pace()
+    sent = go(pace, 20, urged=True)
+
+    assert sent[BURST - 1] == 0.0 < sent[BURST]
+    assert [b - a for a, b in pairwise(sent[BURST:])] >= [EVERY - 0.001]
+    assert pace.ready(POST, "C2", 0.0)
+
+
+def test_what_nobody_waits_for_leaves_the_burst_to_the_others():
+    pace = Pace()
+
+    assert go(pace, 0.1, urged=False) == [0.0]
+    assert go(pace, 0.1, urged=True) == [0.0] * (BURST - 1)
+
+
+@pytest.mark.parametrize("each", [0.1, 0.25, 1.0])
+def test_no_more_than_slack_takes_in_any_five_seconds_and_nearly_that(each):
+    sent = go(Pace(), 120, urged=True, each=each)
+
+    assert max(sum(at <= other < at + 5 for other in sent) for at in sent) <= 5
+    assert len(sent) / 2 >= 45
+
+
+def test_no_more_updates_than_slack_takes_in_any_minute():
+    pace, sent = Pace(), []
+    for tenth in range(3000):
+        if pace.ready(UPDATE, "C1", now := tenth / 10):
+            pace.sent(UPDATE, "C1", now)
+            sent.append(now)
+
+    assert max(sum(at <= other < at + 60 for other in sent) for at in sent) <= 50
 
 
 def test_after_a_429_the_method_pauses_for_everybody_and_there_are_no_bursts():
