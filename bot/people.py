@@ -18,6 +18,7 @@ from storage.errors import SignoffError
 REMEMBER = 60.0
 REFUSED = 5.0  # a refusal may be remembered even where a yes must be fresh: it grants nothing
 GROUP = 3.0  # seconds between two looks at groups: Slack answers twenty a minute
+PLACE = 1.2  # and between two at one channel: Slack answers fifty a minute
 PAGES = 50  # of a person's private channels; further ones they do not see
 SHARED = ("is_ext_shared", "is_pending_ext_shared", "pending_shared", "pending_connected_team_ids")
 T = TypeVar("T")
@@ -49,7 +50,7 @@ class People:
     def __init__(
         self, client: WebClient, home: Home, *, groups: Sequence[str] = (),
         duties: Mapping[str, Callable[[], frozenset[str]]] = MappingProxyType({}), lasts: float = REMEMBER,
-        steady: Callable[[], float] = time.monotonic,
+        steady: Callable[[], float] = lambda: time.monotonic(),
     ) -> None:  # fmt: skip
         self._client, self.home, self._groups, self._lasts = client, home, groups, lasts
         self.duties = duties  # schedules elsewhere, by the id of their group
@@ -138,7 +139,7 @@ class People:
 
     def _place(self, channel: str, *, fresh: bool = False) -> "Place":
         def lasts(known: Place) -> float:
-            return REFUSED if known.shared or not fresh else 0.0
+            return REFUSED if known.shared or not fresh else PLACE
 
         return self._remembered(channel, lasts, lambda: self._looked_at(channel))
 

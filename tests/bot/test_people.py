@@ -179,6 +179,7 @@ def test_at_a_decision_a_channel_is_looked_at_afresh_and_silence_refuses(clock):
     found = People(slack, Home("T1"))
     assert not found.outside("C1")
     slack.marks["is_pending_ext_shared"] = True
+    clock[0] += people.PLACE  # as soon as Slack may be asked
     assert not found.outside("C1")
     assert found.outside("C1", fresh=True)
 
