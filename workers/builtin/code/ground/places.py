@@ -3,7 +3,7 @@
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from os import cpu_count
 from pathlib import Path
 from threading import BoundedSemaphore
@@ -48,14 +48,15 @@ def sweep_places(entry: Entry) -> int:
 
 def _left(home: Path) -> bool:
     """Whether nobody works there any more. Who has just made a folder has yet to put its mark into it."""
-    mark = home / MARK
-    return gone(_text(mark)) if mark.exists() else not _recent(home)
+    whose = _text(home / MARK)
+    return gone(whose) if whose else not _recent(home)
 
 
 def _clear(home: Path) -> None:
     """The mark goes last: who is killed at it leaves a folder that says whose it was."""
-    for child in [child for child in home.glob("*") if child.name != MARK]:
-        shutil.rmtree(child, ignore_errors=True)
+    with suppress(OSError):  # others clear what a dead one left, too
+        for child in [child for child in home.iterdir() if child.name != MARK]:
+            shutil.rmtree(child, ignore_errors=True)
     shutil.rmtree(home, ignore_errors=True)
 
 

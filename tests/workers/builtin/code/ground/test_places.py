@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,18 @@ def test_a_folder_that_nobody_has_marked_goes_when_it_is_old(tmp_path: Path, poo
 
     assert sweep_places(Ground(tmp_path).entry) == 1
     assert young.exists()
+
+
+def test_many_clear_what_a_dead_one_left_at_once(tmp_path: Path, pool: Path) -> None:
+    entry = Ground(tmp_path).entry
+    said = subprocess.run([sys.executable, "-c", WHO], capture_output=True, text=True, check=True).stdout
+    for number in range(200):
+        home = pool / "work" / f"dead{number}"
+        (home / "judged" / "tests").mkdir(parents=True)
+        (home / MARK).write_text(said.strip())
+
+    with ThreadPoolExecutor(16) as threads:
+        swept = [threads.submit(sweep_places, entry) for _ in range(16)]
+
+    assert all(one.result() >= 0 for one in swept)
+    assert not [*(pool / "work").glob("*")]
