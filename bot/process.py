@@ -76,6 +76,7 @@ NOWHERE = Home("")  # until Slack has said whose token it is
 # Seconds that a loop may take for one turn: Slack may keep it waiting, a model longer.
 PATIENCE = {"hear": 300.0, "think": 900.0, "tend": 300.0, "speak": 300.0, "remind": 300.0, "anchor": 900.0,
             "forget": 900.0, "tidy": 900.0, "tell": 300.0}  # fmt: skip
+CACHE = 500  # kilobytes of pages for each of a bot's connections: in a storm it has a dozen of them
 # What any number of bots do at once: each thing of it is claimed, and not all of it.
 SHARED = {"hear", "think", "speak"}
 logger = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ def run(settings: BotSettings) -> int:
     sys.setswitchinterval(0.001)  # an ack passes through five threads, and the loops give way late by default
     config = load_config(settings)
     private_directory(settings.state)
-    engine = open_engine(settings.database)
+    engine = open_engine(settings.database, cache=CACHE)
     with only_one(engine, "bot"):
         return live(settings, config, engine)
 

@@ -61,6 +61,7 @@ class Intention(Memory):
     forget = outbox.forget
     hasten = outbox.hasten
     in_line = outbox.in_line
+    still_due = outbox.still_due
     still_stale = outbox.still_stale
     paces = pacing.paces
     pauses = pacing.pauses

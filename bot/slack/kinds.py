@@ -5,6 +5,7 @@ import json
 from bot.slack.pace import POST, UPDATE
 from bot.untrusted import clip
 from storage.database.tables import Message
+from storage.exchange.outbox import Due
 from storage.reading.plan_view import PlanView
 
 PLAIN = {"react", "unreact", "say", "stop", "resume", "glass", "recurring"}
@@ -19,7 +20,7 @@ METHODS = {"home": "views.publish", "whisper": "chat.postEphemeral", "choose": "
 BARELY = "barely: "  # before the problem of a message that is now said without being drawn
 
 
-def method(message: Message) -> str:
+def method(message: Message | Due) -> str:
     """The call of Slack that this message takes: a shown one is changed."""
     return METHODS.get(message.kind) or (UPDATE if message.ts else POST)
 

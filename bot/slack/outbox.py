@@ -30,7 +30,7 @@ from storage.clock import Drift
 from storage.contract.states import PlanState
 from storage.database.tables import Message
 from storage.errors import HandledElsewhere, Unavailable
-from storage.exchange.outbox import Turn
+from storage.exchange.outbox import Due, Turn
 from storage.exchange.thoughts import KIND
 from storage.intention import Intention
 from storage.monitoring.troubles import Troubles
@@ -123,8 +123,8 @@ class Outbox:
                 late.add(message.plan_id)
 
     def _take_turn(
-        self, message: Message, waiting: Sequence[Message], views: Views, *, urged: bool
-    ) -> Sequence[Message]:
+        self, message: Due, waiting: Sequence[Due], views: Views, *, urged: bool
+    ) -> Sequence[Due | Message]:
         """What is out of the way now: this, what went with it, or nothing."""
         if not self._grows(message, waiting, views):
             return self._take_line(message, waiting, views, urged=urged)
@@ -134,11 +134,11 @@ class Outbox:
                 message,
                 *rest,
             )  # in this round: they join a message above, so that nothing waits for them
-        return self._say(self.plans.joining(message), rest, views, urged=urged, grows=True)
+        return self._say(message, rest, views, urged=urged, grows=True)
 
     def _take_line(
-        self, message: Message, waiting: Sequence[Message], views: Views, *, urged: bool
-    ) -> Sequence[Message]:
+        self, message: Due, waiting: Sequence[Due], views: Views, *, urged: bool
+    ) -> Sequence[Due | Message]:
         """Lines that wait together go together, where somebody would wait for each of them else."""
         place = message.channel or message.user
         if not self.pace.ready(method(message), place, self.steady(), urged=urged):
@@ -156,18 +156,30 @@ class Outbox:
         rest = along(message, waiting, few=1 if tight or looked else FEW) if urged or tight or looked else ()
         return self._say(message, rest, views, urged=urged)
 
-    def _grows(self, message: Message, waiting: Sequence[Message], views: Views) -> bool:
+    def _grows(self, message: Due, waiting: Sequence[Due], views: Views) -> bool:
         """Whether it tells of a look-up that goes into the thread's growing message."""
         if not is_line(message) or not self._read(message, views):
             return False
         return len(views(message.plan_id).steps) > STEPS or crowded(message, waiting)
 
-    def _read(self, message: Message, views: Views) -> bool:
+    def _read(self, message: Due, views: Views) -> bool:
         view = views(message.plan_id)
         return view.has(message.step) and not view.step(message.step).changes
 
     def _say(
-        self, message: Message, rest: Sequence[Message], views: Views, *, urged: bool, grows: bool = False
+        self, due: Due, others: Sequence[Due], views: Views, *, urged: bool, grows: bool = False
+    ) -> Sequence[Due | Message]:
+        """Only now, with their words: what waits may be thousands, and few of them go in a round."""
+        rows = self.store.still_stale(one.id for one in (due, *others))
+        if due.id not in rows:
+            return (due,)  # somebody else was faster
+        message, rest = rows[due.id], [rows[one.id] for one in others if one.id in rows]
+        return self._try(
+            self.plans.joining(message) if grows else message, rest, views, urged=urged, grows=grows
+        )
+
+    def _try(
+        self, message: Message, rest: Sequence[Message], views: Views, *, urged: bool, grows: bool
     ) -> Sequence[Message]:
         try:
             said = self._said(message, rest, views, urged=urged, grows=grows)

@@ -3,6 +3,7 @@
 import logging
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,16 +31,18 @@ SERVER = (
     "-c tcp_keepalives_idle=5 -c tcp_keepalives_count=3 -c tcp_keepalives_interval=3"
 )
 PAUSE = 0.5  # seconds in which a connection is not looked at again
+PRAGMAS = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000")
+CACHE = 2000  # kilobytes of pages that a connection to SQLite keeps: its own default
 logger = logging.getLogger(__name__)
 # The last one used comes first: it has the pages and the statements; another one would read them anew.
 WARM: dict[str, Any] = {"pool_use_lifo": True}
 
 
-def open_engine(url: str) -> Engine:
-    """An engine for SQLite (WAL, FULL, immediate writes) or PostgreSQL."""
+def open_engine(url: str, *, cache: int = CACHE) -> Engine:
+    """An engine for SQLite (WAL, FULL, immediate writes; `cache` kilobytes of pages each) or PostgreSQL."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return _sqlite(parsed.database or "")
+        return _sqlite(parsed.database or "", cache)
     # Without fresh statistics the planner takes ten thousand due steps for one, and reads and sorts them all.
     # And what is prepared is planned once: planning what is due would take longer than finding it.
     planning = "-c enable_seqscan=off -c jit=off -c plan_cache_mode=force_generic_plan"
@@ -94,13 +97,13 @@ def _upgrade(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
-def _sqlite(path: str) -> Engine:
+def _sqlite(path: str, cache: int) -> Engine:
     pool = WARM if path else {}  # without a file each thread has its one connection
     if path and path != ":memory:":
         _keep_private(Path(path))
     options = {"timeout": 30, "check_same_thread": False}
     engine = create_engine(f"sqlite:///{path}", connect_args=options, **pool)
-    event.listen(engine, "connect", _pragmas)
+    event.listen(engine, "connect", partial(_pragmas, cache))
     event.listen(engine, "begin", _begin)
     Bell(engine)
     return engine
@@ -124,9 +127,9 @@ def _demand_ours(path: Path) -> None:
         raise BadConfig(f"{path} is not a database. Please look at SIGNOFF_DATABASE_URL.")
 
 
-def _pragmas(connection: Any, _record: Any) -> None:
+def _pragmas(cache: int, connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # the driver opens no transaction of its own; `_begin` does
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=30000"):
+    for pragma in (*PRAGMAS, f"cache_size=-{cache}"):
         connection.execute(f"PRAGMA {pragma}")
 
 

@@ -19,6 +19,7 @@ from storage.transaction import Transaction
 ASKED = "ask"  # a wish or a plan that came by another door than Slack; its answer is left in its row
 FOREIGN = frozenset({"ask", "hook"})
 OURS = ("user", "owner", "team", "key", "print", "hook")  # of such a document; these are our own words
+EACH = 20  # of one person that are looked at: the first is next, or the first that need not wait
 THOUGHT = "revise"  # a delivery that a planner must think about, and nobody else may wait for
 
 
@@ -87,7 +88,7 @@ def unhandled(memory: Memory, *, thought: bool = False) -> list[Delivery]:
 
 
 class Waiting(NamedTuple):
-    """An unhandled delivery by what says whose turn it is: ten thousand of them weigh little."""
+    """An unhandled delivery by what says whose turn it is: a flood of them weighs little."""
 
     key: str
     id: int
@@ -116,8 +117,11 @@ PLAN = BODY[("meta", "p")].as_string().label("plan")
 # What a machine sent may hold characters over which PostgreSQL's own look into a document breaks.
 OURS_ONLY = [KIND.is_distinct_from(kind) for kind in (THOUGHT, *sorted(FOREIGN))]
 OPEN = col(Delivery.handled_at).is_(None)
+ROW = func.row_number().over(partition_by=SAID[0], order_by=(D.id, D.key)).label("row")
+NEAR = select(D.key, ROW).where(OPEN, *OURS_ONLY).subquery()
 FIRST = Prepared(
-    select(col(Delivery.key), col(Delivery.id), KIND, *SAID, PLAN).where(OPEN, *OURS_ONLY), Waiting
+    select(D.key, D.id, KIND, *SAID, PLAN).join(NEAR, NEAR.c.key == D.key).where(NEAR.c.row <= EACH),
+    Waiting,
 )
 FROM_MACHINES = Prepared(
     select(col(Delivery.key), col(Delivery.id), KIND, col(Delivery.body)).where(OPEN, Among(D.kind, "kinds")),
@@ -127,7 +131,10 @@ UNHANDLED = Models(Delivery, OPEN, Among(D.key, "keys"))
 
 
 def waiting(memory: Memory) -> list[Waiting]:
-    """What nobody has handled, in the order it came, without what planners must think about."""
+    """What nobody has handled, in the order it came, without what planners must think about.
+
+    Of each person only the first: what stands behind them is not next, however many there are.
+    """
     with memory.read() as t:
         found = FIRST.all(t.connection)
         theirs = FROM_MACHINES.all(t.connection, kinds=[*FOREIGN])

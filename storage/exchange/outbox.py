@@ -164,31 +164,61 @@ def _once(memory: Memory, row: Message) -> None:
 
 def unsent(memory: Memory) -> list[Message]:
     """Messages that Slack does not show as wanted, and may be sent now, as they go."""
-    return [turn.message for turn in in_line(memory, {})]
+    ids = [turn.message.id for turn in in_line(memory, {})]
+    rows = still_stale(memory, ids)
+    return [rows[one] for one in ids if one in rows]
+
+
+class Due(NamedTuple):
+    """A message that may go now, by what says when and with which others it goes."""
+
+    id: int
+    plan_id: int
+    key: str
+    kind: str
+    channel: str
+    user: str
+    ts: str
+    step: str
+    urgent: bool
+    sending: int
+    tries: int
+    not_before: datetime
+    problem: str
 
 
 class Turn(NamedTuple):
     """A message that may go now, whose it is, and whether somebody waits for it or for what comes behind."""
 
     whose: str
-    message: Message
+    message: Due
     urged: bool
+
+
+AMONG = (Among(table(Message).c.id, "ids"), col(Message.wanted) > col(Message.shown))
+DUE = Prepared(select(*(table(Message).c[name] for name in Due._fields)).where(*AMONG), Due)
+STALE = Models(Message, *AMONG)
 
 
 def in_line(memory: Memory, served: Mapping[str, float]) -> list[Turn]:
     """The same, each with whose it is. Who was served longest ago goes first among those of equal haste."""
     with memory.read() as t:
         found = [*t.execute(in_turn(memory.clock()))]
-        rows = {row.id: row for row in t.rows(Message, col(Message.id).in_([one.id for one in found]))}
+        rows = {one.id: one for one in DUE.all(t.connection, ids=[one.id for one in found])}
     found.sort(key=lambda one: (-one.hurry, one.turn, served.get(one.whose, 0.0), one.id))
     return [Turn(one.whose, rows[one.id], one.hurry > 0) for one in found if one.id in rows]
 
 
-def still_stale(memory: Memory, ids: Iterable[int]) -> dict[int, Message]:
+def still_due(memory: Memory, ids: Iterable[int]) -> dict[int, Due]:
     """Those of these messages that Slack does not show as wanted, as they are now."""
-    stale = (col(Message.id).in_([*ids]), col(Message.wanted) > col(Message.shown))
     with memory.read() as t:
-        return {row.id: row for row in t.rows(Message, *stale)}
+        return {one.id: one for one in DUE.all(t.connection, ids=[*ids])}
+
+
+def still_stale(memory: Memory, ids: Iterable[int]) -> dict[int, Message]:
+    """The same with all that is known of them: for those that are sent now."""
+    with memory.read() as t:
+        return {row.id: row for row in STALE.all(t.connection, ids=[*ids])}
 
 
 def sending(memory: Memory, message: Message) -> None:

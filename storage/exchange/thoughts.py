@@ -10,6 +10,7 @@ from sqlalchemy import update
 from sqlmodel import col
 
 from storage.database.tables import Message
+from storage.exchange.outbox import Due
 from storage.memory import Memory
 
 KIND = "thinking"
@@ -49,7 +50,7 @@ def say_on_card(memory: Memory, plan_id: int) -> None:
         t.execute(card.values(shown=col(Message.wanted) - 1))
 
 
-def thinks_for(message: Message) -> int:
+def thinks_for(message: Message | Due) -> int:
     """The plan that such a row is about. It is of no plan's thread, so nothing there waits for it."""
     return int(message.key.partition(":")[2])
 

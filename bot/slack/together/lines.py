@@ -6,16 +6,15 @@ from dataclasses import dataclass
 
 from bot.slack.kinds import PERSONAL
 from bot.turns.claims import Claims
-from storage.database.tables import Message
 from storage.errors import Unavailable
-from storage.exchange.outbox import Turn
+from storage.exchange.outbox import Due, Turn
 from storage.exchange.thoughts import KIND, thinks_for
 from storage.intention import Intention
 
 AT_ONCE = 8  # lines that one bot takes in a round; the others are for the others
 
 
-def line(message: Message) -> str:
+def line(message: Due) -> str:
     """Where it stands: with its plan's card and thread, with a person's own words, or with its channel's."""
     plan = thinks_for(message) if message.kind == KIND else message.plan_id
     if message.kind in PERSONAL:
@@ -48,5 +47,5 @@ class Lines:
     def _again(self, turns: Sequence[Turn], mine: set[str]) -> list[Turn]:
         """Between the look and the claim somebody may have said it."""
         ours = [one for one in turns if line(one.message) in mine]
-        rows = self.store.still_stale(one.message.id for one in ours) if ours else {}
+        rows = self.store.still_due(one.message.id for one in ours) if ours else {}
         return [one._replace(message=rows[one.message.id]) for one in ours if one.message.id in rows]

@@ -348,3 +348,24 @@ def test_a_bot_that_starts_after_the_clock_was_put_back_does_not_wait_for_the_ol
     Outbox(lite, slate, steady=lambda: 0.0).speak()
 
     assert slate.texts() == ["no"]
+
+
+def test_of_what_waits_a_round_reads_the_words_of_what_it_sends_alone(outbox, slate, monkeypatch):
+    for number in range(50):
+        outbox.store.say(f"say:{number}", channel="C1", text="no")
+    read, rows = list[int](), outbox.store.still_stale
+    monkeypatch.setattr(outbox.store, "still_stale", lambda ids: (found := rows(ids), read.extend(found))[0])
+    outbox.speak()
+
+    assert len(read) == len(slate.said) < 50
+
+
+def test_what_another_has_said_since_the_look_is_not_said_again(outbox, slate, clock, monkeypatch):
+    outbox.store.say("said", channel="C1", text="yes")
+    line = outbox.store.in_line({})
+    (row,) = messages(outbox.store, "say")
+    outbox.store.note_shown(row, "1.0", next_at=clock())
+    monkeypatch.setattr(outbox.store, "in_line", lambda _served: line)
+    outbox.speak()
+
+    assert slate.said == []

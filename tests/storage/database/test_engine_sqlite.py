@@ -5,6 +5,7 @@ from contextlib import closing
 
 import pytest
 
+from bot.process import CACHE
 from storage.database.engine import open_engine
 from storage.errors import BadConfig
 
@@ -19,6 +20,16 @@ def test_sqlite_keeps_its_promises_on_every_connection(engine, pragma, value):
         found = [c.exec_driver_sql(f"PRAGMA {pragma}").scalar_one() for c in (one, two)]
 
     assert found == [value, value]
+
+
+@pytest.mark.parametrize(("given", "pages"), [({}, -2000), ({"cache": CACHE}, -500)])
+def test_a_connection_of_the_bot_keeps_fewer_pages_than_others(tmp_path, given, pages):
+    engine = open_engine(f"sqlite:///{tmp_path / 'x.db'}", **given)
+    with engine.connect() as one, engine.connect() as two:
+        found = [c.exec_driver_sql("PRAGMA cache_size").scalar_one() for c in (one, two)]
+    engine.dispose()
+
+    assert found == [pages, pages]
 
 
 @pytest.mark.parametrize("engine", ["sqlite"], indirect=True)

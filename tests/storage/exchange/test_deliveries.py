@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from storage.errors import HandledElsewhere, Unavailable
-from storage.exchange.deliveries import Arrival, Arrivals
+from storage.exchange.deliveries import EACH, Arrival, Arrivals
 from tests.support.fakes import messages, strangers, together
 from tests.support.store import Store
 
@@ -132,3 +132,15 @@ def test_a_delivery_that_could_not_be_written_is_never_kept_and_the_others_are(s
 
     assert keys(store) == ["waiting", "third"]
     assert waiting.new
+
+
+def test_of_each_person_the_first_are_looked_at_in_the_order_they_came(store):
+    for number in range(EACH + 5):
+        store.deliver(f"many:{number}", "click", {"user": "MANY"})
+    store.deliver("one", "click", {"user": "ONE"})
+    store.deliver("hook", "hook", {"user": "MANY", "hook": "h"})
+    with store.handling("many:0"):
+        store.handled()
+    found = [one.key for one in store.waiting_deliveries()]
+
+    assert found == [*(f"many:{number}" for number in range(1, EACH + 1)), "one", "hook"]

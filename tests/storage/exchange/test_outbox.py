@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from storage.exchange.outbox import EACH
+from storage.database.tables import Message
+from storage.exchange.outbox import EACH, Due
 from tests.support.fakes import (
     approved,
     ask,
@@ -140,3 +141,16 @@ def test_a_whisper_is_said_once(store):
         store.whisper("why:1", channel="C1", user="ANN", text="because")
 
     assert [message.text for message in messages(store, "whisper")] == ["because"]
+
+
+def test_what_waits_is_looked_at_without_its_words_which_come_when_it_is_sent(store, clock):
+    store.say("said", channel="C1", text="a long text")
+    clock.advance(1)
+    (turn,) = store.in_line({})
+    rows = store.still_stale([turn.message.id])
+
+    assert (type(turn.message), rows[turn.message.id].text) == (Due, "a long text")
+    assert {*Message.model_fields} - {*Due._fields} >= {"text", "seq", "wanted", "shown"}
+    assert store.still_due([turn.message.id]) == {turn.message.id: turn.message}
+    store.note_shown(rows[turn.message.id], "1.0", next_at=clock())
+    assert (store.still_due([turn.message.id]), store.still_stale([turn.message.id])) == ({}, {})
