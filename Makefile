@@ -116,7 +116,7 @@ image-rehearsal: $(VENV)/.installed-dev
 
 # Needs uv (pip install uv). Names, versions and hashes only; no addresses.
 lock:
-	uv pip compile pyproject.toml --extra kubernetes --extra data --extra factors --extra cluster --extra demo --extra mcp --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
+	uv pip compile pyproject.toml --extra kubernetes --extra data --extra factors --extra cluster --extra demo --extra mcp --extra zones --group install --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements.lock
 	uv pip compile pyproject.toml --extra agents -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-agents.lock
 	uv pip compile pyproject.toml --group dev -c requirements.lock --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url --custom-compile-command "make lock" -q -o requirements-dev.lock
 

@@ -21,6 +21,7 @@ from storage.contract.rules import DAYS, Breaker, Day, Limits, Rule
 from storage.contract.spec import Mandate
 from storage.contract.stand_in import alternative
 from storage.errors import BadConfig
+from storage.extras import missing
 from storage.secrets.redaction import Quiet, Redactor, known_values, secret_in
 
 RELEASE = version("signoff")  # pyproject.toml says which; read where it was installed
@@ -79,7 +80,9 @@ ZONES = frozenset(available_timezones())  # walks a directory: once
 
 def _zone(name: str) -> str:
     if name not in ZONES:
-        raise ValueError(f"there is no time zone '{name}'; use an IANA name such as America/New_York")
+        lacking = missing("tzdata")
+        hint = f". If that is one, this system does not know it: {lacking}" if lacking else ""
+        raise ValueError(f"there is no time zone '{name}'; use an IANA name such as America/New_York{hint}")
     return name
 
 
@@ -390,6 +393,8 @@ def _told(problem: Any) -> str:
 
 def read_config(path: Path) -> SignoffConfig:
     """Read signoff.toml; every problem is named with its place."""
+    if "UTC" not in ZONES:
+        raise BadConfig(f"This system has no time zones. {missing('tzdata')}")
     try:
         raw = tomllib.loads(path.read_text(encoding="utf-8"))
         if found := secret_in(raw):

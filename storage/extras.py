@@ -13,6 +13,7 @@ EXTRAS = {
     "claude_agent_sdk": ("The agents' SDK", "agents"),
     "cryptography": ("The package cryptography", "factors"),
     "segno": ("The package segno", "factors"),
+    "tzdata": ("The package tzdata", "zones"),
 }
 
 

@@ -80,6 +80,7 @@ def examine(settings: BotSettings) -> Iterator[Finding]:
     except SignoffError as error:
         there = settings.config.exists()
         mend = "mend it there" if there else "signoff init writes one for what it finds here"
+        mend = "" if "Install signoff[" in str(error) else mend  # that says how
         yield Finding("configuration", "missing", str(error), mend)
         config = SignoffConfig()
     else:

@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from croniter import CroniterError, croniter
-
+from bot.times.cron import parse
 from bot.times.when import TIME, time_of
 from bot.times.zones import AMBIGUOUS, HALVES, both, city, exists, place
 from storage.config import local
@@ -85,12 +84,9 @@ def hourly(hours: int, zone: str, wish: str) -> Every:
 def next_run(cron: str, zone: str, after: datetime) -> Run:
     """The first run after an instant. A time that comes twice counts once; one that does not exist asks."""
     # From a day before: around a change of the clocks, what comes later may show an earlier time.
-    walls = croniter(cron, local(after, zone).replace(tzinfo=None) - timedelta(days=1))
+    fields, wall = parse(cron), local(after, zone).replace(tzinfo=None) - timedelta(days=1)
     while True:
-        try:
-            wall: datetime = walls.get_next(datetime)
-        except CroniterError:
-            raise BadTime(f"“{cron}” names no day that ever comes.") from None
+        wall = fields.after(wall)
         run = _run(wall, zone, often=not cron.split()[1].isdigit())
         if run.at > after and not (run.problem and run.hour):
             return run
@@ -124,8 +120,7 @@ def _once_a_day(cron: str) -> str:
         raise BadTime(
             f"“{cron}” comes more than once a day. A recurring plan runs at most once: “0 2 * * *”."
         )
-    if not croniter.is_valid(cron):
-        raise BadTime(f"“{cron}” is not cron: minute, hour, day, month and day of the week.")
+    parse(cron)  # it must be one
     return cron
 
 

@@ -16,7 +16,7 @@ from bot.times.recurrence import next_run
 from bot.turns.recurring_runs import ahead, recur
 from storage.clock import wall
 from storage.database.tables import Recurring
-from storage.errors import SignoffError
+from storage.errors import BadTime, SignoffError
 
 LOOK = 1.0  # seconds between two looks at what recurs
 JUMP = timedelta(seconds=1)  # that the demo's clock moves at least
@@ -33,7 +33,10 @@ class Cron(BaseTrigger):  # type: ignore[misc] # APScheduler carries no types
         one, shift = self._one, self._shift
         if previous is None:
             return one.next_at + shift if one.next_at else None
-        return next_run(one.cron, one.zone, previous - shift).at + shift
+        try:
+            return next_run(one.cron, one.zone, previous - shift).at + shift
+        except BadTime:
+            return None  # no more jobs: the look pauses it, and says why
 
 
 class CronJobs:
@@ -52,7 +55,8 @@ class CronJobs:
         active = {f"recurring-{one.id}": one for one in self._bot.store.recurring() if one.next_at}
         for name in self._known.keys() - active.keys():
             self._known.pop(name)
-            self.scheduler.remove_job(name)
+            if self.scheduler.get_job(name):
+                self.scheduler.remove_job(name)
         shift = wall() - self._bot.store.clock()
         self._shift = shift if abs(shift - self._shift) > JUMP else self._shift
         for name, one in active.items():

@@ -10,7 +10,7 @@ from bot.policy.authorize import Refused, authorize
 from bot.times.recurrence import Run, next_run
 from bot.times.zones import spoken
 from storage.database.tables import Recurring, Standing
-from storage.errors import Conflict, NotAllowed
+from storage.errors import BadTime, Conflict, NotAllowed
 from storage.reading.plan_view import PlanView
 
 GRACE = timedelta(minutes=5)  # later than that, we were not there: then people are asked
@@ -20,15 +20,23 @@ def recur(bot: Bot) -> None:
     """Ask for every run whose time is near. What was missed becomes a question, never a late run."""
     early = ahead(bot)
     for one in bot.store.due_recurring(early):
-        now = bot.store.clock()
-        runs, following = due(one, now + early), next_run(one.cron, one.zone, now + early)
-        missed = [run for run in runs if run.problem or now - run.at > GRACE]
-        if missed or not runs:
-            again = next((run for run in runs if run not in missed), following)
-            days, hours = [run.day for run in missed], [run.hour for run in missed]
-            bot.store.pass_by(one, days, again.at, question=question(one, missed), hours=hours)
-        else:
-            _ask(bot, one, runs[0], next_run(one.cron, one.zone, runs[0].at).at)
+        try:
+            _recur(bot, one, early)
+        except BadTime as error:  # what an older release took
+            now = bot.store.clock()
+            _stop(bot, one, Run(now, now.date()), now, str(error))
+
+
+def _recur(bot: Bot, one: Recurring, early: timedelta) -> None:
+    now = bot.store.clock()
+    runs, following = due(one, now + early), next_run(one.cron, one.zone, now + early)
+    missed = [run for run in runs if run.problem or now - run.at > GRACE]
+    if missed or not runs:
+        again = next((run for run in runs if run not in missed), following)
+        days, hours = [run.day for run in missed], [run.hour for run in missed]
+        bot.store.pass_by(one, days, again.at, question=question(one, missed), hours=hours)
+    else:
+        _ask(bot, one, runs[0], next_run(one.cron, one.zone, runs[0].at).at)
 
 
 def ahead(bot: Bot) -> timedelta:
@@ -62,12 +70,16 @@ def _ask(bot: Bot, one: Recurring, run: Run, following: datetime) -> None:
     except Unidentified:
         return  # the next turn asks Slack again; after a while the run counts as missed
     if isinstance(answer, Refused):
-        why = f"“{one.text}” did not run, and is paused: {answer.reason}"
-        bot.store.pass_by(one, [run.day], following, question=why, hours=[run.hour])
-        bot.store.pause(bot.store.one_recurring(one.id), user="rules")
+        _stop(bot, one, run, following, answer.reason)
     else:
         starts = run.at if ahead(bot) else None
         bot.store.run(one, run.day, following, starts_at=starts, hour=run.hour)
+
+
+def _stop(bot: Bot, one: Recurring, run: Run, following: datetime, reason: str) -> None:
+    why = f"“{one.text}” did not run, and is paused: {reason}"
+    bot.store.pass_by(one, [run.day], following, question=why, hours=[run.hour])
+    bot.store.pause(bot.store.one_recurring(one.id), user="rules")
 
 
 def stand_in(bot: Bot) -> None:

@@ -75,6 +75,15 @@ def test_doctor_names_each_extra_that_is_missing(tmp_path: Path) -> None:
     assert LACKING.items() <= json.loads(said.stdout).items()
 
 
+def test_a_system_without_time_zones_is_told_of_the_extra_that_has_them(tmp_path: Path) -> None:
+    env = environment(tmp_path, PYTHONTZPATH="", **without(tmp_path / "site", "tzdata"))
+    command = [sys.executable, "-m", "workers"]
+    said = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    told = "This system has no time zones. The package tzdata is not installed. Install signoff[zones]."
+    assert (said.returncode, said.stderr.splitlines()) == (1, [told])
+
+
 def test_a_carrier_that_is_not_installed_is_named_by_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     forget(monkeypatch, "procrastinate")
     there: Any = SimpleNamespace(store=SimpleNamespace(engine=create_engine("postgresql+psycopg://")))

@@ -197,3 +197,13 @@ def test_it_names_every_extra_that_this_configuration_misses(home: Path) -> None
     assert "✗ second factors: SIGNOFF_FACTOR_KEY cannot be used" in ran.stdout
     assert "Install signoff[factors]." in ran.stdout
     assert ran.stderr == ""
+
+
+def test_a_system_without_time_zones_is_told_of_the_extra_and_not_to_mend_the_file(home: Path) -> None:
+    env = environment(home, PYTHONTZPATH="", **without(home / "site", "tzdata"))
+    command = [sys.executable, "-m", "bot", "doctor"]
+    ran = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    told = "This system has no time zones. The package tzdata is not installed. Install signoff[zones]."
+    assert ran.stdout.splitlines()[0] == f"✗ configuration: {told}"
+    assert "mend it there" not in ran.stdout

@@ -105,3 +105,15 @@ def test_a_job_comes_when_the_rows_say_over_a_whole_year(zone):
         run = next_run("30 2 * * *", zone, run.at)
 
     assert len({*days}) == len(days) == 366
+
+
+def test_times_that_are_no_longer_taken_are_looked_at_once(desk, clock, still):
+    jobs, made = CronJobs(desk.bot), {"said": "", "zone": "UTC", "team": "T", "user": "ANN", "channel": "C1"}
+    desk.store.recur("deploy b", cron="0 2 * * R", next_at=NOW, **made)
+    jobs.keep()
+    trigger = jobs.scheduler.get_job("recurring-1").trigger
+    assert trigger.get_next_fire_time(NOW, NOW) is None
+    jobs.scheduler.remove_job("recurring-1")  # as the scheduler does then
+    desk.turn()
+
+    assert times(jobs) == {}

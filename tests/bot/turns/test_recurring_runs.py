@@ -199,6 +199,22 @@ def test_who_is_barred_has_it_paused_by_the_rules(desk, clock):
     assert [(e.verb, e.actor) for e in desk.store.events(0)][-1] == ("pause", "rules")
 
 
+def test_times_that_are_no_longer_taken_are_paused_with_the_reason_and_stop_no_others(desk, clock):
+    due = desk.sets_up()
+    desk.store.recur(
+        "deploy b", said="", cron="0 2 * * R", zone="UTC", next_at=NOW, team="T", user="ANN", channel="C1"
+    )
+    clock.now = due
+    desk.turn()
+
+    assert [(one.text, one.state) for one in desk.store.recurring()] == [
+        ("deploy a", "active"), ("deploy b", "paused"),
+    ]  # fmt: skip
+    assert [plan.text for plan in desk.store.recent()] == ["deploy a"]
+    (told,) = messages(desk.store, "recurring")
+    assert "“deploy b” did not run, and is paused: “0 2 * * R” is not cron" in told.text
+
+
 def test_two_standing_approvals_are_two_people(desk, clock):
     first_run(desk, clock)
     two = CONFIG.policy.model_copy(update={"approvals": Approvals(high=2)})
