@@ -104,18 +104,19 @@ def pass_by(
     question: str,
     hours: Sequence[int] = (),
 ) -> None:
-    """Runs that did not come about: never later by themselves; the channel is asked instead."""
+    """Runs that did not come about: never later by themselves; the channel is asked instead.
+
+    No days: none was missed, and the next one is at another time than was thought.
+    """
     with memory.write() as t:
         if _advance(t, one, next_at):
             for day, hour in zip(days, hours or [0] * len(days), strict=True):
                 _first(t, one, day, hour)
             said = [str(day) for day in days]
             t.journal_system("miss", actor="clock", data={"recurring": one.id, "days": said})
+            last = str(days[-1] if days else next_at.date())
             _say(
-                t,
-                one,
-                f"missed:{one.id}:{days[-1]}" + (f":{hours[-1]}" if hours and hours[-1] else ""),
-                question,
+                t, one, f"missed:{one.id}:{last}" + (f":{hours[-1]}" if hours and hours[-1] else ""), question
             )
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from bot.cards.blocks import PREFIX
 from bot.cards.card import card
@@ -17,6 +18,7 @@ from bot.turns.recurring_runs import _forbidden, changed, invite, question, recu
 from storage.config import Approvals, PolicyConfig, StandingPolicy
 from storage.contract.demands import Demands
 from storage.contract.states import PlanState
+from storage.database.tables import Recurring
 from storage.errors import Conflict, NotAllowed
 from storage.reading.plan_view import PlanView, StepView
 from tests.support.fakes import (
@@ -189,6 +191,19 @@ def test_clocks_that_were_changed_by_law_are_said(desk):
     (one,) = desk.store.recurring()
 
     assert question(one, []).startswith("The clocks of America/New_York were changed by law")
+
+
+def test_a_run_that_the_law_has_moved_is_said_once_and_comes_where_it_belongs_now(desk, clock):
+    comes = desk.sets_up()
+    with desk.store.write() as t:
+        t.execute(update(Recurring).values(next_at=comes - timedelta(hours=1)))
+    clock.now = comes - timedelta(hours=1)
+    desk.turn()
+    desk.turn()
+
+    assert desk.store.recurring()[0].next_at == comes
+    (said,) = [one.text for one in messages(desk.store, "recurring")]
+    assert "were changed by law" in said
 
 
 def test_who_is_barred_has_it_paused_by_the_rules(desk, clock):
