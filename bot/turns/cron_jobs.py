@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 
+from apscheduler.executors.pool import ThreadPoolExecutor
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.base import BaseTrigger
 
@@ -45,8 +46,11 @@ class CronJobs:
     def __init__(self, bot: Bot) -> None:
         self._bot, self._known = bot, dict[str, tuple[object, ...]]()
         self._shift = timedelta()
+        self._hands = ThreadPoolExecutor()
         self.scheduler = BackgroundScheduler(
-            timezone="UTC", job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1}
+            timezone="UTC",
+            executors={"default": self._hands},
+            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self.scheduler.add_job(self._keep, "interval", seconds=LOOK, id="keep", next_run_time=wall())
 
@@ -65,6 +69,11 @@ class CronJobs:
                 self._known[name] = facts
                 early = self._shift - ahead(self._bot)  # it is planned and shown before its time
                 self.scheduler.add_job(self._ring, Cron(one, early), id=name, replace_existing=True)
+
+    def end(self) -> None:
+        """When its jobs have ended; the scheduler itself waits with a lock that they may need to end."""
+        self.scheduler.shutdown(wait=False)
+        self._hands.shutdown(wait=True)
 
     def _keep(self) -> None:
         _safely(self.keep)
@@ -91,4 +100,4 @@ def ringing(bot: Bot) -> Iterator[CronJobs]:
     try:
         yield jobs
     finally:
-        jobs.scheduler.shutdown(wait=True)
+        jobs.end()

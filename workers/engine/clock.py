@@ -55,9 +55,10 @@ class Clock:
         self._previewing: set[str] = set()
         self._endings: list[Ending] = []  # not yet on record
         self._turns = Lock()  # one at a time: the loop's, or a hand's
+        self._hands = {"default": ThreadPoolExecutor(4), "previews": ThreadPoolExecutor(2)}
         self._scheduler = BackgroundScheduler(
             timezone="UTC",
-            executors={"default": ThreadPoolExecutor(4), "previews": ThreadPoolExecutor(2)},
+            executors=self._hands,
             job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         )
         self._schedule = Schedule(self._scheduler, attempts.store, self._wake.set)
@@ -80,7 +81,9 @@ class Clock:
             self._take_turn()
         self._stop.set()
         self._drain()
-        self._scheduler.shutdown(wait=True)
+        self._scheduler.shutdown(wait=False)  # while it waits, it holds a lock that a job may need to end
+        for hands in self._hands.values():
+            hands.shutdown(wait=True)
         listening.join()
 
     def _goes_on(self) -> bool:

@@ -1,6 +1,9 @@
 """A cron job for each recurring plan: at the row's time, once, and as exact as the rows are."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from threading import Event, Thread, Timer
+from types import SimpleNamespace
 
 import pytest
 
@@ -117,3 +120,27 @@ def test_times_that_are_no_longer_taken_are_looked_at_once(desk, clock, still):
     desk.turn()
 
     assert times(jobs) == {}
+
+
+def test_a_look_that_is_still_at_work_does_not_keep_the_bot_from_its_end(desk, monkeypatch):
+    desk.sets_up()
+    looking, ending, over = Event(), Event(), Event()
+    recurring = desk.bot.store.recurring
+
+    def slowly() -> list[Recurring]:
+        looking.set()
+        ending.wait(10)
+        return recurring()
+
+    def lives() -> None:
+        with ringing(desk.bot) as jobs:
+            monkeypatch.setattr(jobs, "_bot", replace(desk.bot, store=SimpleNamespace(
+                recurring=slowly, clock=desk.bot.store.clock, due_recurring=lambda early: [],
+            )))  # fmt: skip
+            assert looking.wait(10)
+            Timer(0.3, ending.set).start()
+        over.set()
+
+    Thread(target=lives, daemon=True).start()
+
+    assert over.wait(10)
