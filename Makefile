@@ -93,15 +93,15 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m tests.bench.engine
 	$(BIN)/python -m tests.bench.processes --minutes $(or $(MINUTES),1)
 	$(BIN)/python -m tests.bench.growth
-	$(BIN)/python -m tests.bench.million --plans $(or $(PLANS),100000)
+	$(BIN)/python -m tests.bench.weight.million --plans $(or $(PLANS),100000)
 	$(BIN)/python -m tests.bench.product
 	$(BIN)/python -m tests.bench.hot
 	$(BIN)/python -m tests.bench.thinking
 	$(BIN)/python -m tests.bench.share
-	$(BIN)/python -m tests.bench.bytes
+	$(BIN)/python -m tests.bench.weight.bytes
 	$(BIN)/python -m tests.bench.backup
 	$(BIN)/python -m tests.bench.ack
-	$(BIN)/python -m tests.bench.storm
+	$(BIN)/python -m tests.bench.weight.storm
 	$(BIN)/python -m tests.bench.language
 	$(BIN)/python -m tests.bench.light
 

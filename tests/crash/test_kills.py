@@ -97,8 +97,8 @@ def test_the_bot_killed_at_every_stage_loses_no_approval_and_doubles_no_message(
     world.ann.sees("3 changes: done*")
     world.ann.sees("plan-1-timeline.png")  # the last that is said
     assert len(world.workspace.messages()) == 1
-    texts = world.thread()
-    assert len(texts) == len(set(texts)) == 6
+    lines = world.told()
+    assert len(lines) == len(set(lines)) == 6
 
 
 def test_the_real_story_survives_a_kill_inside_each_step(tmp_path: Path) -> None:

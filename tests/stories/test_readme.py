@@ -73,7 +73,7 @@ def test_a_deploy_is_planned_edited_approved_and_runs_in_its_window(world: World
     assert live_version(world) == "v2.1.4"
     assert (world.home / "backups").exists()
     world.ann.sees("done in")
-    outcomes = [text for text in world.thread() if text.startswith(":white_check_mark:")]
+    outcomes = [line for line in world.told() if line.startswith(":white_check_mark:")]
     assert len(outcomes) == 5
     assert len(world.workspace.messages()) == 1
     assert broken_link(world.store.events(done.id)) is None
@@ -250,7 +250,7 @@ def test_slack_saying_no_for_a_while_loses_and_doubles_nothing(small: World) -> 
     small.ann.sees("done in")
 
     assert len(small.workspace.messages()) == 1
-    assert len([text for text in small.thread() if text.startswith(":white_check_mark:")]) == 5
+    assert len([line for line in small.told() if line.startswith(":white_check_mark:")]) == 5
 
 
 def test_an_admin_stops_and_resumes_everything(small: World) -> None:

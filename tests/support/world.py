@@ -146,6 +146,10 @@ class World:
         replies = self.workspace.thread(self.plan().card)
         return [reply["text"] for reply in replies if reply["ts"] != self.plan().card]
 
+    def told(self) -> list[str]:
+        """Line by line, whichever stand in one message; of a file, nothing."""
+        return [line for text in self.thread() for line in text.splitlines() or [""]]
+
     def _watch(self) -> None:
         children = self.demo.supervisor.children
         while not self._over.is_set():

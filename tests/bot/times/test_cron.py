@@ -79,7 +79,7 @@ CRONS = st.tuples(
 STARTS = st.datetimes(wall("1971-01-01"), wall("2150-01-01"))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(said=CRONS.map(" ".join), start=STARTS)
 def test_it_names_the_times_that_croniter_names(said: str, start: datetime) -> None:
     assert ours(said, start) == theirs(said, start)
@@ -109,7 +109,7 @@ def test_what_is_seldom_said_means_what_it_means_to_croniter(said: str) -> None:
         assert ours(said, wall(start)) == theirs(said, wall(start))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(rest=st.lists(JUNK, min_size=3, max_size=3), start=STARTS)
 def test_what_is_no_cron_to_croniter_is_none_here(rest: list[str], start: datetime) -> None:
     said = " ".join(["0 2", *rest])

@@ -110,8 +110,8 @@ def two_bots(world: World) -> None:
     decided = [verb for verb in verbs(world.store, done.id) if verb in {"request", "propose", "approve"}]
     assert decided == ["request", "propose", "approve"]
     assert len(world.workspace.messages()) == 1
-    texts = world.thread()
-    assert len(texts) == len(set(texts)) == 6
+    lines = world.told()
+    assert len(lines) == len(set(lines)) == 6
 
 
 def child(world: World, name: str) -> Child:

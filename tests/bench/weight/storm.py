@@ -1,4 +1,4 @@
-"""python -m tests.bench.storm: a bot's memory while 10,000 deliveries come: name value limit ok|short.
+"""python -m tests.bench.weight.storm: a bot's memory while 10,000 deliveries come: name value limit ok|short.
 
 The real bot process over Socket Mode and SQLite. People ask, look and click as fast as Slack takes it from
 them, which is faster than a bot handles it; then until everything is handled and shown.

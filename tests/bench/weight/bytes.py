@@ -1,4 +1,4 @@
-"""python -m tests.bench.bytes: bytes on the disk for a finished plan of six steps: name value limit ok|short.
+"""python -m tests.bench.weight.bytes: bytes of a finished plan of six steps: name value limit ok|short.
 
 Three reads and three changes, asked for by a command and approved by a click; dry runs, reports, the card and
 its thread as the product makes them. Only what workers and Slack answer is given. Then everything was told, a

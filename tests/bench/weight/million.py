@@ -1,4 +1,4 @@
-"""python -m tests.bench.million: what is looked at over a million finished plans / over a thousand.
+"""python -m tests.bench.weight.million: what is looked at over a million finished plans / over a thousand.
 
 Turn about in one process: the home tab, the list of plans, what is due, the start of a plan, the figures of a
 monitor. And the peak memory of `signoff stats` over the million. name value limit ok|short.
