@@ -77,7 +77,7 @@ def events(memory: Memory, sought: Sought, limit: int = PAGE + 1) -> list[Happen
         with memory.read() as t:
             within = joined.where(*_conditions(sought), *_place(t.connection, sought))
             rows = t.execute(within.limit(limit)).all()
-        made = [(Happening(**without_mark(row)), row.packed) for row in rows]
+        made = [(Happening(**_without_mark(row)), row.packed) for row in rows]
         found += [one for one, packed in made if not packed or _says(one, sought.words)]
         if len(rows) < limit:
             break
@@ -85,7 +85,7 @@ def events(memory: Memory, sought: Sought, limit: int = PAGE + 1) -> list[Happen
     return found[:limit]
 
 
-def without_mark(row: Any) -> dict[str, Any]:
+def _without_mark(row: Any) -> dict[str, Any]:
     return {name: value for name, value in row._mapping.items() if name != "packed"}
 
 

@@ -270,7 +270,7 @@ class Attempt(SQLModel, table=True):
     step_id: int = Field(foreign_key="step.id", primary_key=True)
     number: int = Field(primary_key=True)
     owner: str
-    outcome: str = Field(default="", index=True)
+    outcome: str = ""
     report: dict[str, Any] | None = Field(default=None, sa_type=JSON)
     late: dict[str, Any] | None = Field(default=None, sa_type=JSON)  # kept as evidence, changes nothing
     started_at: datetime = moment()

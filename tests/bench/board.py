@@ -50,7 +50,7 @@ FIRST = 50_000  # bytes
 OPEN = 30  # plans that wait for somebody
 CORE = 0.10  # of one, that 50 open pages may take
 BESIDE = 1.03  # a chain of steps with the board's indexes, beside one without them
-INDEXES = ("ix_event_of_verb", "ix_step_of_action", "ix_attempt_outcome")
+INDEXES = ("ix_event_of_verb", "ix_step_of_action")
 CONFIG = SignoffConfig.model_validate({"people": {"approvers": ["BOB"], "admins": ["CAROL"]}})
 
 
